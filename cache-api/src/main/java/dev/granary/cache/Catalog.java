@@ -1,0 +1,30 @@
+package dev.granary.cache;
+
+import java.io.IOException;
+import java.util.function.Consumer;
+
+/**
+ * An optional power of a {@link PersistentCache}: telling what it holds. For tools, not for look-ups: it may take time in proportion to the
+ * number of entries.
+ */
+public interface Catalog {
+    /**
+     * One entry as the store sees it, unread.
+     *
+     * @param namespace backend and target name, as {@link Target#path()} gives it
+     * @param hash the {@link Id#hash()} that names it
+     * @param bytes its length as stored
+     * @param lastUsedMillis when it was last stored or used, in milliseconds since 1970, by the store's clock
+     */
+    record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {}
+
+    /**
+     * Hands every entry to {@code visitor}, in no order. Entries that come or go meanwhile may be seen or not.
+     *
+     * @throws IOException if the store could not be read, with the reason
+     */
+    void list(Consumer<Listed> visitor) throws IOException;
+
+    /** Reads and verifies a listed entry without knowing its id beforehand. */
+    LoadResult read(Listed listed);
+}

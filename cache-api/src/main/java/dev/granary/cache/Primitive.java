@@ -1,0 +1,43 @@
+package dev.granary.cache;
+
+import java.util.List;
+
+/**
+ * The compiled thing: immutable as seen from outside, shared between threads and callers. What belongs to one context (a live kernel) is a
+ * resource that the engine makes from it.
+ */
+public interface Primitive {
+    /** Where a primitive came from. */
+    enum Origin {
+        /** From source. */
+        COMPILED,
+        /** From binaries; the compiler did not run. */
+        RESTORED,
+        /** From binaries that the driver accepted and then compiled anew: a degraded hit, to be published again. */
+        RECOMPILED
+    }
+
+    /** What was compiled. */
+    PrimitiveDescriptor descriptor();
+
+    /** Where this primitive came from. */
+    Origin origin();
+
+    /**
+     * The binaries of that kind; none where this primitive does not support the kind or its id is empty. The first call may take as long
+     * as compiling.
+     */
+    KernelBinaries getBinaries(BinaryKind kind);
+
+    /** The names of the kernels. */
+    List<String> kernels();
+
+    /** The launch geometries that the binaries cover; none where the driver compiles nothing at launch. */
+    List<String> geometries();
+
+    /**
+     * Runs {@code action} once, when the binaries are worth taking: at once where the driver has compiled everything, else after the first
+     * launch of the descriptor's geometry. The action runs on the thread that brought the moment about and must be short.
+     */
+    void onBinariesComplete(Runnable action);
+}

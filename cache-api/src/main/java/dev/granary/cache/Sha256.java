@@ -1,0 +1,91 @@
+package dev.granary.cache;
+
+import java.lang.foreign.MemorySegment;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/** A SHA-256 digest (FIPS 180-4): 32 bytes, compared by content. Immutable. */
+public final class Sha256 {
+    /** Length of a digest in bytes. */
+    public static final int BYTES = 32;
+
+    private final byte[] digest;
+
+    private Sha256(byte[] digest) {
+        this.digest = digest;
+    }
+
+    /** The digest of {@code content}. */
+    public static Sha256 of(byte[] content) {
+        return new Sha256(newDigest().digest(content));
+    }
+
+    /** The digest of the segments, each preceded by its length as eight big-endian bytes, so that borders count. */
+    static Sha256 framed(Iterable<MemorySegment> parts) {
+        MessageDigest sha = newDigest();
+        for (MemorySegment part : parts) {
+            sha.update(KeyWriter.longBytes(part.byteSize()));
+            sha.update(part.asByteBuffer());
+        }
+        return new Sha256(sha.digest());
+    }
+
+    /**
+     * A digest that was computed before.
+     *
+     * @throws IllegalArgumentException if there are not 32 bytes
+     */
+    public static Sha256 ofDigest(byte[] digest) {
+        if (digest.length != BYTES) {
+            throw new IllegalArgumentException("A SHA-256 digest has " + BYTES + " bytes, not " + digest.length);
+        }
+        return new Sha256(digest.clone());
+    }
+
+    /**
+     * The digest that 64 lower-case hexadecimal digits tell.
+     *
+     * @throws IllegalArgumentException if they are anything else
+     */
+    public static Sha256 parse(String hex) {
+        if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+            throw new IllegalArgumentException("Not a name of 64 lower-case hexadecimal digits: " + hex);
+        }
+        return new Sha256(HexFormat.of().parseHex(hex));
+    }
+
+    /** The 32 bytes, a copy. */
+    public byte[] bytes() {
+        return digest.clone();
+    }
+
+    /** The digest as 64 lower-case hexadecimal digits. */
+    public String hex() {
+        return HexFormat.of().formatHex(digest);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Sha256 that && Arrays.equals(digest, that.digest);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(digest);
+    }
+
+    @Override
+    public String toString() {
+        return hex();
+    }
+
+    private static MessageDigest newDigest() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("Every Java platform has SHA-256; this one does not", e);
+        }
+    }
+}

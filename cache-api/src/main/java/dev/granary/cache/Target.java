@@ -1,0 +1,75 @@
+package dev.granary.cache;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Locale;
+import java.util.Objects;
+
+/**
+ * What a binary fits: a backend, a device identity and a driver version.
+ *
+ * <p>Two devices with equal targets can exchange binaries: the second of two equal cards, a sub-device and its main device. Nothing of a
+ * machine enters (no ordinal, path or context). Which of a driver's strings make up {@code device} and {@code driver} differs per
+ * driver and is the engine's decision.
+ *
+ * @param backend the API family
+ * @param vendor who makes the driver, such as {@code pocl} or {@code nvidia}; not empty
+ * @param device what the driver generates code for; not empty
+ * @param driver the version of the driver and of what it compiles with; not empty, {@link #UNKNOWN} where the probe failed
+ */
+public record Target(Backend backend, String vendor, String device, String driver) {
+    /** Stands for a part that the driver would not tell; stable, and different from every healthy answer. */
+    public static final String UNKNOWN = "unknown";
+
+    private static final int PART_LIMIT = 60;
+    private static final int HASH_DIGITS = 12;
+
+    /**
+     * Checks that no part is missing.
+     *
+     * @throws IllegalArgumentException if a part is blank
+     */
+    public Target {
+        Objects.requireNonNull(backend, "backend");
+        requireText(vendor, "vendor");
+        requireText(device, "device");
+        requireText(driver, "driver");
+    }
+
+    /**
+     * A readable name that is one path component: lower-case ASCII letters, digits, dots and dashes, at most 200 bytes.
+     *
+     * <p>Vendor, device and driver in short, then the first digits of the SHA-256 of all parts in full: equal targets have equal names,
+     * different targets different ones.
+     */
+    public String name() {
+        return short_(vendor) + "_" + short_(device) + "_" + short_(driver) + "_" + digest();
+    }
+
+    /** Backend and name: the namespace of this target in a directory or a bucket, such as {@code opencl/pocl_...}. */
+    public String path() {
+        return backend.path() + "/" + name();
+    }
+
+    private String digest() {
+        KeyWriter all = new KeyWriter();
+        for (String part : new String[] {backend.path(), vendor, device, driver}) {
+            all.bytes(part.getBytes(UTF_8));
+        }
+        return Sha256.of(all.toByteArray()).hex().substring(0, HASH_DIGITS);
+    }
+
+    private static String short_(String part) {
+        String safe = part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-").replaceAll("^[-.]+|[-.]+$", "");
+        if (safe.isEmpty()) {
+            return "x";
+        }
+        return safe.length() <= PART_LIMIT ? safe : safe.substring(0, PART_LIMIT);
+    }
+
+    private static void requireText(String part, String name) {
+        if (part.isBlank()) {
+            throw new IllegalArgumentException("A target needs its " + name + "; where a driver does not tell it, use Target.UNKNOWN");
+        }
+    }
+}

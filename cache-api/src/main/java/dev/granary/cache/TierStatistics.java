@@ -1,0 +1,122 @@
+package dev.granary.cache;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Counts the results of one tier. Thread-safe; counters only grow. */
+public final class TierStatistics {
+    private final LongAdder hits = new LongAdder();
+    private final LongAdder bytesRead = new LongAdder();
+    private final LongAdder loadNanos = new LongAdder();
+    private final LongAdder absent = new LongAdder();
+    private final LongAdder unavailable = new LongAdder();
+    private final Map<Damage, LongAdder> damaged = new EnumMap<>(Damage.class);
+    private final LongAdder stored = new LongAdder();
+    private final LongAdder bytesStored = new LongAdder();
+    private final LongAdder duplicates = new LongAdder();
+    private final LongAdder divergent = new LongAdder();
+    private final LongAdder refused = new LongAdder();
+    private final LongAdder failed = new LongAdder();
+    private final LongAdder unknown = new LongAdder();
+
+    /** Counters at zero. */
+    public TierStatistics() {
+        for (Damage damage : Damage.values()) {
+            damaged.put(damage, new LongAdder());
+        }
+    }
+
+    /**
+     * What was counted up to a moment.
+     *
+     * @param hits verified entries found
+     * @param absent look-ups that found nothing
+     * @param damaged look-ups that found something else, by reason; only reasons that occurred
+     * @param unavailable look-ups that got no answer
+     * @param bytesRead bytes of binaries in the hits
+     * @param loadNanos time spent in all look-ups, in nanoseconds
+     * @param stored entries written
+     * @param bytesStored bytes written, as stored
+     * @param duplicates stores that found the same content
+     * @param divergent stores that found other content, which stayed
+     * @param refused stores that were not taken
+     * @param failed stores that failed
+     * @param unknown stores whose outcome is not known
+     */
+    public record Snapshot(
+            long hits,
+            long absent,
+            Map<Damage, Long> damaged,
+            long unavailable,
+            long bytesRead,
+            long loadNanos,
+            long stored,
+            long bytesStored,
+            long duplicates,
+            long divergent,
+            long refused,
+            long failed,
+            long unknown) {
+        /** Copies the map. */
+        public Snapshot {
+            damaged = Map.copyOf(damaged);
+        }
+
+        /** All look-ups that were not hits. */
+        public long misses() {
+            return absent + unavailable + damaged.values().stream().mapToLong(Long::longValue).sum();
+        }
+    }
+
+    /** Counts a look-up that took that many nanoseconds; returns {@code result}. */
+    public LoadResult count(LoadResult result, long nanos) {
+        loadNanos.add(nanos);
+        switch (result) {
+            case LoadResult.Hit hit -> {
+                hits.increment();
+                bytesRead.add(hit.entry().binaries().byteSize());
+            }
+            case LoadResult.Absent _ -> absent.increment();
+            case LoadResult.Damaged bad -> counter(bad.damage()).increment();
+            case LoadResult.Unavailable _ -> unavailable.increment();
+        }
+        return result;
+    }
+
+    /** Counts a store; returns {@code result}. */
+    public StoreResult count(StoreResult result) {
+        switch (result) {
+            case StoreResult.Stored done -> {
+                stored.increment();
+                bytesStored.add(done.bytes());
+            }
+            case StoreResult.Duplicate _ -> duplicates.increment();
+            case StoreResult.Divergent _ -> divergent.increment();
+            case StoreResult.Refused _ -> refused.increment();
+            case StoreResult.Failed _ -> failed.increment();
+            case StoreResult.Unknown _ -> unknown.increment();
+        }
+        return result;
+    }
+
+    /** The counters now. */
+    public Snapshot snapshot() {
+        Map<Damage, Long> reasons = new EnumMap<>(Damage.class);
+        damaged.forEach((reason, count) -> {
+            if (count.sum() > 0) {
+                reasons.put(reason, count.sum());
+            }
+        });
+        return new Snapshot(hits.sum(), absent.sum(), reasons, unavailable.sum(), bytesRead.sum(), loadNanos.sum(), stored.sum(),
+                bytesStored.sum(), duplicates.sum(), divergent.sum(), refused.sum(), failed.sum(), unknown.sum());
+    }
+
+    private LongAdder counter(Damage damage) {
+        LongAdder counter = damaged.get(damage);
+        if (counter == null) {
+            throw new IllegalStateException("No counter for " + damage);
+        }
+        return counter;
+    }
+}

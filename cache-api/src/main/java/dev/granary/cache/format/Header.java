@@ -1,0 +1,135 @@
+package dev.granary.cache.format;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Header and section table of an entry, big-endian.
+ *
+ * @param length length of the whole entry in bytes
+ * @param compileNanos what compiling cost the producer
+ * @param putId the mark of the attempt that wrote the entry
+ * @param contentHash SHA-256 of id and binaries
+ * @param sections the table: one key, one metadata section, then at least one binary
+ */
+record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, List<Section> sections) {
+    /** 0x89 shows a stripped eighth bit, CR LF and SUB a text-mode transfer (the idea of PNG's signature, ISO/IEC 15948). */
+    private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
+
+    private static final int FIXED_BYTES = 80;
+    private static final int CHECKSUM_BYTES = 4;
+    private static final int MIN_SECTIONS = 3;
+    private static final int MAX_SECTIONS = 1024;
+
+    /** The outcome of reading a header. */
+    sealed interface Read {
+        /** A header whose checksum held and whose lengths agree with the stored size. */
+        record Ok(Header header) implements Read {}
+
+        /** Not a header, or not of this entry. */
+        record Bad(Damage damage, String detail) implements Read {}
+    }
+
+    /** Length of header, table and their checksum. */
+    static long bytes(int sections) {
+        return FIXED_BYTES + (long) sections * Section.ROW_BYTES + CHECKSUM_BYTES;
+    }
+
+    void writeTo(ByteBuffer out) {
+        int start = out.position();
+        out.put(MAGIC).putShort((short) EntryFormat.VERSION).putShort((short) 0);
+        out.putShort((short) sections.size()).putShort((short) 0).putLong(length).putLong(compileNanos);
+        putId.writeTo(out);
+        out.put(contentHash.bytes());
+        for (Section section : sections) {
+            section.writeTo(out);
+        }
+        ByteBuffer covered = out.duplicate().position(start).limit(out.position());
+        out.putInt(Section.checksum(MemorySegment.ofBuffer(covered)));
+    }
+
+    static Read read(MemorySegment stored) {
+        if (stored.byteSize() > EntryFormat.MAX_BYTES) {
+            return new Read.Bad(Damage.TOO_LARGE, stored.byteSize() + " bytes are more than an entry can have");
+        }
+        ByteBuffer in = stored.asByteBuffer();
+        int known = Math.min(in.remaining(), MAGIC.length);
+        if (!in.slice(0, known).equals(ByteBuffer.wrap(MAGIC, 0, known))) {
+            return new Read.Bad(Damage.FOREIGN, "the first bytes are not those of an entry");
+        }
+        if (in.remaining() < FIXED_BYTES) {
+            return truncated(in.remaining(), "the header");
+        }
+        in.position(MAGIC.length);
+        int version = in.getShort() & 0xffff;
+        int flags = in.getShort() & 0xffff;
+        if (version != EntryFormat.VERSION) {
+            return new Read.Bad(version < EntryFormat.VERSION ? Damage.TOO_OLD : Damage.TOO_NEW,
+                    "format version " + version + "; this version reads " + EntryFormat.VERSION);
+        }
+        if (flags != 0) {
+            return new Read.Bad(Damage.TOO_NEW, "flags 0x" + Integer.toHexString(flags) + " are not known to this version");
+        }
+        int count = in.getShort() & 0xffff;
+        if (count < MIN_SECTIONS || count > MAX_SECTIONS) {
+            return new Read.Bad(Damage.CORRUPT, count + " sections");
+        }
+        return stored.byteSize() < bytes(count) ? truncated(stored.byteSize(), "the section table") : readTable(stored, in, count);
+    }
+
+    private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {
+        int covered = (int) bytes(count) - CHECKSUM_BYTES;
+        if (Section.checksum(stored.asSlice(0, covered)) != in.getInt(covered)) {
+            return new Read.Bad(Damage.CORRUPT, "the header does not match its checksum");
+        }
+        in.getShort(); // reserved
+        long length = in.getLong();
+        long compileNanos = in.getLong();
+        PutId putId = PutId.readFrom(in);
+        byte[] hash = new byte[Sha256.BYTES];
+        in.get(hash);
+        List<Section> sections = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            sections.add(Section.readFrom(in));
+        }
+        if (stored.byteSize() < length) {
+            return truncated(stored.byteSize(), length + " bytes");
+        }
+        if (stored.byteSize() > length) {
+            return new Read.Bad(Damage.EXTENDED, stored.byteSize() - length + " bytes too many");
+        }
+        Header header = new Header(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections));
+        return header.isConsistent() ? new Read.Ok(header) : new Read.Bad(Damage.CORRUPT, "kinds or lengths of the sections do not add up");
+    }
+
+    private boolean isConsistent() {
+        long stored = bytes(sections.size());
+        long raw = 0;
+        for (int i = 0; i < sections.size(); i++) {
+            Section section = sections.get(i);
+            int kind = switch (i) {
+                case 0 -> Section.KEY;
+                case 1 -> Section.METADATA;
+                default -> Section.BINARY;
+            };
+            if (section.kind() != kind || !isLength(section.storedLength()) || !isLength(section.rawLength())) {
+                return false;
+            }
+            stored += section.storedLength();
+            raw += section.rawLength();
+        }
+        return stored == length && raw <= EntryFormat.MAX_BYTES && compileNanos >= 0;
+    }
+
+    private static boolean isLength(long length) {
+        return length >= 0 && length <= EntryFormat.MAX_BYTES;
+    }
+
+    private static Read.Bad truncated(long actual, String expected) {
+        return new Read.Bad(Damage.TRUNCATED, actual + " bytes, too few for " + expected);
+    }
+}

@@ -1,0 +1,106 @@
+package dev.granary.cache.format;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.KryoException;
+import com.esotericsoftware.kryo.Serializer;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
+import dev.granary.cache.EntryMetadata;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Writes and reads the metadata section with Kryo: registration required, fixed registration numbers, a serializer that checks every length
+ * against what is left before it allocates. Called only behind the section's checksum.
+ */
+final class MetadataCodec {
+    /** Fixed for ever: a change of what the serializer writes takes the next number. */
+    private static final int METADATA_V1 = 10;
+
+    private MetadataCodec() {}
+
+    static byte[] encode(EntryMetadata metadata) {
+        try (Output out = new Output(256, -1)) {
+            kryo().writeClassAndObject(out, metadata);
+            return out.toBytes();
+        }
+    }
+
+    /** The metadata, or empty where these bytes are none that this version knows. */
+    static Optional<EntryMetadata> decode(byte[] stored) {
+        try (Input in = new Input(stored)) {
+            return kryo().readClassAndObject(in) instanceof EntryMetadata metadata ? Optional.of(metadata) : Optional.empty();
+        } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
+            return Optional.empty(); // bytes of another version: for people only, so nothing is lost but a line of text
+        }
+    }
+
+    private static Kryo kryo() {
+        Kryo kryo = new Kryo();
+        kryo.setRegistrationRequired(true);
+        kryo.setReferences(false);
+        kryo.register(EntryMetadata.class, new MetadataSerializer(), METADATA_V1);
+        return kryo;
+    }
+
+    private static final class MetadataSerializer extends Serializer<EntryMetadata> {
+        MetadataSerializer() {
+            super(false, true);
+        }
+
+        @Override
+        public void write(Kryo kryo, Output out, EntryMetadata metadata) {
+            writeText(out, metadata.libraryVersion());
+            writeText(out, metadata.producer());
+            out.writeLong(metadata.createdAt().toEpochMilli());
+            writeTexts(out, metadata.kernels());
+            writeTexts(out, metadata.geometries());
+            writeText(out, metadata.readableKey());
+        }
+
+        @Override
+        public EntryMetadata read(Kryo kryo, Input in, Class<? extends EntryMetadata> type) {
+            String libraryVersion = readText(in);
+            String producer = readText(in);
+            Instant createdAt = Instant.ofEpochMilli(in.readLong());
+            return new EntryMetadata(libraryVersion, producer, createdAt, readTexts(in), readTexts(in), readText(in));
+        }
+
+        private static void writeTexts(Output out, List<String> texts) {
+            out.writeInt(texts.size());
+            texts.forEach(text -> writeText(out, text));
+        }
+
+        private static void writeText(Output out, String text) {
+            byte[] bytes = text.getBytes(UTF_8);
+            out.writeInt(bytes.length);
+            out.writeBytes(bytes);
+        }
+
+        private static List<String> readTexts(Input in) {
+            int count = checkedLength(in);
+            List<String> texts = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                texts.add(readText(in));
+            }
+            return texts;
+        }
+
+        private static String readText(Input in) {
+            return new String(in.readBytes(checkedLength(in)), UTF_8);
+        }
+
+        private static int checkedLength(Input in) {
+            int length = in.readInt();
+            if (length < 0 || length > in.limit() - in.position()) {
+                throw new KryoException("A length of " + length + " with " + (in.limit() - in.position()) + " bytes left");
+            }
+            return length;
+        }
+    }
+}

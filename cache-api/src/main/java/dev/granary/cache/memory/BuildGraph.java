@@ -1,0 +1,66 @@
+package dev.granary.cache.memory;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Knows which thread waits for which build, so that a circle of builds is an error and not a deadlock. */
+final class BuildGraph {
+    private final Map<Thread, Slot<?>> waits = new HashMap<>();
+
+    /**
+     * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
+     * kept.
+     */
+    <V> V await(Slot<V> slot) {
+        enter(slot);
+        try {
+            awaitUninterruptibly(slot);
+        } finally {
+            leave();
+        }
+        V value = slot.value();
+        if (value != null) {
+            return value;
+        }
+        Throwable failure = slot.failure();
+        throw BuildGraph.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
+    }
+
+    private synchronized void enter(Slot<?> slot) {
+        Thread me = Thread.currentThread();
+        Slot<?> next = slot;
+        while (next != null && next.done().getCount() > 0) {
+            if (next.builder().equals(me)) {
+                throw new IllegalStateException("Building this key needs the key itself");
+            }
+            next = waits.get(next.builder());
+        }
+        waits.put(me, slot);
+    }
+
+    private synchronized void leave() {
+        waits.remove(Thread.currentThread());
+    }
+
+    private static void awaitUninterruptibly(Slot<?> slot) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                slot.done().await();
+                break;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The builder's failure as it is: callers of one key share one kind of builder, so its checked type is theirs. */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
+        throw (T) failure;
+    }
+}

@@ -1,0 +1,169 @@
+package dev.granary.cache.memory;
+
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The in-memory cache of created values: least recently used first out, and one build per key however many threads ask. Thread-safe.
+ *
+ * <p>A hit is one look-up in a {@link ConcurrentHashMap} and at most one plain write of a recency stamp: no lock, no allocation. The stamps
+ * come from a logical clock whose increments may be lost between threads that hit in the very same moment; within one thread, and between
+ * any events that are ordered, recency is exact. An eviction looks for the oldest stamp among all entries; it happens only after a build,
+ * which costs far more.
+ *
+ * <p>While a value is being built, its key is present but not counted in {@link #size()}. A build that fails reaches all callers that
+ * waited for it, leaves nothing behind, and the next call builds again. A build may ask this cache for other keys; a build that needs its
+ * own key, directly or through builds of other threads, fails with {@link IllegalStateException} instead of waiting for ever.
+ *
+ * @param <K> keys, with cheap equality and hash code
+ * @param <V> values, shared by all callers
+ */
+public final class PrimitiveCache<K, V> {
+    /** The capacity where nobody chose one, in entries. */
+    public static final int DEFAULT_CAPACITY = 1024;
+
+    private final ConcurrentHashMap<K, Slot<V>> slots = new ConcurrentHashMap<>();
+    private final ReentrantLock evictionLock = new ReentrantLock();
+    private final BuildGraph builds = new BuildGraph();
+    private final LongAdder hits = new LongAdder();
+    private final LongAdder misses = new LongAdder();
+    private final RecencyClock clock = new RecencyClock();
+    private volatile int capacity;
+
+    /**
+     * An empty cache.
+     *
+     * @param capacity how many values it keeps; 0 keeps none
+     * @throws IllegalArgumentException if {@code capacity} is negative
+     */
+    public PrimitiveCache(int capacity) {
+        this.capacity = checked(capacity);
+    }
+
+    /** Makes the value of a key that is not present. */
+    @FunctionalInterface
+    public interface Builder<K, V, E extends Exception> {
+        /** The value; not null. */
+        V build(K key) throws E;
+    }
+
+    /**
+     * The value of {@code key}, from the cache, from a build that another thread has under way, or from {@code builder}.
+     *
+     * @throws E what the builder threw, in this thread or in the one that built
+     * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
+     */
+    public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
+        Slot<V> slot = slots.get(key);
+        if (slot != null) {
+            V value = slot.value();
+            if (value != null) {
+                slot.touch(clock);
+                hits.increment();
+                return value;
+            }
+        }
+        return getSlow(key, builder);
+    }
+
+    /** The value of {@code key} if it is present; does not count and does not touch. */
+    public @Nullable V peek(K key) {
+        Slot<V> slot = slots.get(key);
+        return slot == null ? null : slot.value();
+    }
+
+    /** How many values are kept. */
+    public int size() {
+        return (int) slots.values().stream().filter(slot -> slot.value() != null).count();
+    }
+
+    /** How many values may be kept. */
+    public int capacity() {
+        return capacity;
+    }
+
+    /**
+     * Changes the capacity. Lowering it evicts the least recently used values at once; 0 clears the cache and disables it.
+     *
+     * @throws IllegalArgumentException if {@code capacity} is negative
+     */
+    public void setCapacity(int capacity) {
+        this.capacity = checked(capacity);
+        evictToCapacity();
+    }
+
+    /** How many calls of {@link #get} found a value. */
+    public long hits() {
+        return hits.sum();
+    }
+
+    /** How many calls of {@link #get} did not: they built, or waited for a build. */
+    public long misses() {
+        return misses.sum();
+    }
+
+    private <E extends Exception> V getSlow(K key, Builder<? super K, ? extends V, E> builder) throws E {
+        Slot<V> mine = new Slot<>(Thread.currentThread());
+        Slot<V> present = slots.putIfAbsent(key, mine);
+        if (present != null) {
+            V value = present.value();
+            if (value != null) {
+                present.touch(clock);
+                hits.increment();
+                return value;
+            }
+            misses.increment();
+            return builds.await(present);
+        }
+        misses.increment();
+        try {
+            V value = builder.build(key);
+            mine.complete(value, clock);
+            if (capacity == 0) {
+                slots.remove(key, mine);
+            } else {
+                evictToCapacity();
+            }
+            return value;
+        } catch (Throwable failure) {
+            slots.remove(key, mine);
+            mine.fail(failure);
+            throw failure;
+        }
+    }
+
+    private void evictToCapacity() {
+        evictionLock.lock();
+        try {
+            for (int excess = size() - capacity; excess > 0; excess--) {
+                evictOldest();
+            }
+        } finally {
+            evictionLock.unlock();
+        }
+    }
+
+    private void evictOldest() {
+        K oldest = null;
+        Slot<V> oldestSlot = null;
+        for (var entry : slots.entrySet()) {
+            Slot<V> slot = entry.getValue();
+            if (slot.value() != null && (oldestSlot == null || slot.stamp() < oldestSlot.stamp())) {
+                oldest = entry.getKey();
+                oldestSlot = slot;
+            }
+        }
+        if (oldest != null && oldestSlot != null) {
+            slots.remove(oldest, oldestSlot);
+        }
+    }
+
+    private static int checked(int capacity) {
+        if (capacity < 0) {
+            throw new IllegalArgumentException("The capacity of the primitive cache must be 0 or more, not " + capacity);
+        }
+        return capacity;
+    }
+}

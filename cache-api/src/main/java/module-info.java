@@ -1,0 +1,13 @@
+/**
+ * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory cache. The lowest module: it knows no
+ * store's client library and no driver.
+ */
+module dev.granary.cache {
+    requires static transitive org.jspecify;
+    requires com.esotericsoftware.kryo;
+    requires com.github.luben.zstd_jni;
+
+    exports dev.granary.cache;
+    exports dev.granary.cache.format;
+    exports dev.granary.cache.memory;
+}

@@ -1,0 +1,207 @@
+package dev.granary.cache.contract;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What every {@link PersistentCache} must do. Extend it, say how to open the store, and run it.
+ *
+ * <p>The store must hold at least 64 MiB, so that nothing is evicted here.
+ */
+public abstract class PersistentCacheContract {
+    private final List<PersistentCache> opened = new ArrayList<>();
+
+    /** Material for the tests. */
+    protected final TestEntries entries = new TestEntries(getClass().getName());
+
+    private @Nullable PersistentCache first;
+
+    /** Opens the one store of the running test. Called more than once it opens the same store again, beside the first. */
+    protected abstract PersistentCache openCache() throws Exception;
+
+    /** Opens the store once more; it is closed after the test. */
+    protected final PersistentCache openAnother() throws Exception {
+        PersistentCache another = openCache();
+        opened.add(another);
+        return another;
+    }
+
+    /** The store under test, opened. */
+    protected final PersistentCache cache() {
+        return Objects.requireNonNull(first);
+    }
+
+    @BeforeEach
+    final void openFirst() throws Exception {
+        first = openAnother();
+    }
+
+    @AfterEach
+    final void closeAll() {
+        opened.forEach(PersistentCache::close);
+    }
+
+    @Test
+    @DisplayName("D1 what was never stored is absent")
+    void absent() {
+        assertInstanceOf(LoadResult.Absent.class, cache().load(entries.id()));
+    }
+
+    @Test
+    @DisplayName("D1 an entry comes back as it was stored, from one byte to megabytes, one binary or many")
+    void roundTrip() {
+        for (int size : new int[] {1, 2, 63, 4096, 65_537, 3_000_000}) {
+            Entry entry = entries.entry(size);
+            assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
+            assertHit(entry, cache().load(entry.id()));
+        }
+        Entry many = TestEntries.entry(
+                entries.id(), KernelBinaries.of(new byte[0], entries.bytes(10), TestEntries.compressible(100_000), entries.bytes(1)));
+        assertInstanceOf(StoreResult.Stored.class, cache().store(many));
+        assertHit(many, cache().load(many.id()));
+    }
+
+    @Test
+    @DisplayName("D1 metadata and compile time come back")
+    void metadata() {
+        Entry entry = entries.entry(100);
+        cache().store(entry);
+        Entry loaded = hit(cache().load(entry.id()));
+        assertEquals(entry.metadata(), loaded.metadata());
+        assertEquals(entry.compileTime(), loaded.compileTime());
+        assertEquals(entry.contentHash(), loaded.contentHash());
+    }
+
+    @Test
+    @DisplayName("D21 storing the same content again writes nothing")
+    void duplicate() {
+        Entry entry = entries.entry(1000);
+        assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
+        assertInstanceOf(StoreResult.Duplicate.class, cache().store(entry));
+        assertHit(entry, cache().load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("R22 other content under the same id: one of the two as a whole, as the answer says")
+    void otherContent() {
+        Id id = entries.id();
+        Entry first = entries.entry(id, 1000);
+        Entry second = entries.entry(id, 1500);
+        cache().store(first);
+        switch (cache().store(second)) {
+            case StoreResult.Divergent _ -> assertHit(first, cache().load(id));
+            case StoreResult.Stored _ -> assertHit(second, cache().load(id));
+            case StoreResult other -> throw new AssertionError("Neither kept nor replaced: " + other);
+        }
+    }
+
+    @Test
+    @DisplayName("D2 a second opening of the store sees each write at once, and close loses nothing")
+    void twoOpenings() throws Exception {
+        PersistentCache other = openAnother();
+        Entry entry = entries.entry(5000);
+        cache().store(entry);
+        assertHit(entry, other.load(entry.id()));
+        cache().close();
+        assertHit(entry, openAnother().load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D10 discard drops the content that was read, and never its newer replacement")
+    void discardIsExact() {
+        Entry entry = entries.entry(500);
+        cache().store(entry);
+        Entry loaded = hit(cache().load(entry.id()));
+        cache().discard(entries.entry(entry.id(), 600)); // another content: nothing happens
+        assertHit(entry, cache().load(entry.id()));
+        cache().discard(loaded);
+        LoadResult after = cache().load(entry.id());
+        assertTrue(after instanceof LoadResult.Absent || after instanceof LoadResult.Hit, "dropped, or declined: " + after);
+    }
+
+    @Test
+    @DisplayName("K15 ids of many KiB work")
+    void largeIds() {
+        Entry entry = TestEntries.entry(TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
+        assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
+        assertHit(entry, cache().load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D5 many threads store and load at once: a hit is always whole and right")
+    void threads() throws Exception {
+        PersistentCache other = openAnother();
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < 24; i++) {
+            all.add(entries.entry(1 + i * 1000));
+        }
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Callable<Void>> work = new ArrayList<>();
+            for (int t = 0; t < 8; t++) {
+                PersistentCache mine = t % 2 == 0 ? cache() : other;
+                int first = t;
+                work.add(() -> {
+                    for (int i = 0; i < all.size(); i++) {
+                        Entry entry = all.get((first * 3 + i) % all.size());
+                        if (mine.load(entry.id()) instanceof LoadResult.Hit hit) {
+                            assertEquals(entry.binaries(), hit.entry().binaries());
+                        }
+                        StoreResult stored = mine.store(entry);
+                        assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate, stored::toString);
+                        assertHit(entry, mine.load(entry.id()));
+                    }
+                    return null;
+                });
+            }
+            for (Future<Void> done : threads.invokeAll(work)) {
+                done.get();
+            }
+        } catch (ExecutionException e) {
+            throw new AssertionError("A thread failed", e.getCause());
+        }
+    }
+
+    @Test
+    @DisplayName("closed twice is closed; a call after that is a programming error")
+    void closed() {
+        cache().close();
+        cache().close();
+        assertThrows(IllegalStateException.class, () -> cache().load(entries.id()));
+        assertThrows(IllegalStateException.class, () -> cache().store(entries.entry(1)));
+    }
+
+    /** The entry of a hit; fails for any miss. */
+    public static Entry hit(LoadResult result) {
+        return assertInstanceOf(LoadResult.Hit.class, result, result::toString).entry();
+    }
+
+    /** Checks that {@code result} is a hit with exactly the content of {@code expected}. */
+    public static void assertHit(Entry expected, LoadResult result) {
+        Entry actual = hit(result);
+        assertEquals(expected.id(), actual.id());
+        assertEquals(expected.binaries(), actual.binaries());
+        assertEquals(expected.contentHash(), Entry.contentHash(actual.id(), actual.binaries()));
+    }
+}

@@ -1,0 +1,20 @@
+package dev.granary.cache.contract;
+
+import java.util.SplittableRandom;
+
+/** The one seed of all that is random in the tests of a process; printed once, set with {@code -Dgranary.seed=N} to replay. */
+public final class Seed {
+    /** The seed. */
+    public static final long VALUE = Long.getLong("granary.seed", System.nanoTime());
+
+    static {
+        System.out.println("granary.seed=" + VALUE + " (replay with -Dgranary.seed=" + VALUE + ")");
+    }
+
+    private Seed() {}
+
+    /** A generator of its own for each test class or purpose; the same for the same seed and name. */
+    public static SplittableRandom random(String name) {
+        return new SplittableRandom(VALUE ^ ((long) name.hashCode() << 32));
+    }
+}

@@ -1,0 +1,76 @@
+package dev.granary.cache.contract;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/** Makes entries for tests: distinct ids, binaries of wanted sizes. */
+public final class TestEntries {
+    /** A target that no driver has. */
+    public static final Target TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.3");
+
+    /** Another one. */
+    public static final Target OTHER_TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
+
+    private final SplittableRandom random;
+    private int count;
+
+    /** A generator named after the test that uses it. */
+    public TestEntries(String name) {
+        this.random = Seed.random(name);
+    }
+
+    /** An id that this generator gave nobody before. */
+    public Id id() {
+        return id("kernel-" + count++ + "-" + random.nextLong());
+    }
+
+    /** The id of that name. */
+    public static Id id(String name) {
+        return Id.builder(TARGET).field("test", name).build();
+    }
+
+    /** A new id with one binary of {@code bytes} random bytes. */
+    public Entry entry(int bytes) {
+        return entry(id(), bytes);
+    }
+
+    /** An entry of {@code id} with one binary of {@code bytes} random bytes. */
+    public Entry entry(Id id, int bytes) {
+        return entry(id, KernelBinaries.of(bytes(bytes)));
+    }
+
+    /** An entry of {@code id} with these binaries. */
+    public static Entry entry(Id id, KernelBinaries binaries) {
+        return Entry.of(id, binaries, Duration.ofMillis(250),
+                new EntryMetadata("test", "test-producer", Instant.ofEpochSecond(1_700_000_000), List.of("k"), List.of(), "a test kernel"));
+    }
+
+    /** Random bytes. */
+    public byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    /** Bytes that compress well. */
+    public static byte[] compressible(int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i / 64);
+        }
+        return bytes;
+    }
+
+    /** The generator behind this. */
+    public SplittableRandom random() {
+        return random;
+    }
+}

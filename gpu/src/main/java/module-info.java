@@ -1,0 +1,8 @@
+/** Engines: what compiles kernels, takes binaries and restores them. OpenCL through LWJGL. */
+module dev.granary.gpu {
+    requires transitive dev.granary.cache;
+    requires org.lwjgl;
+    requires org.lwjgl.opencl;
+    requires org.slf4j;
+
+}

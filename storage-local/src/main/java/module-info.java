@@ -1,0 +1,6 @@
+/** The local tier: one directory that any number of processes share. */
+module dev.granary.local {
+    requires transitive dev.granary.cache;
+    requires org.slf4j;
+
+}
