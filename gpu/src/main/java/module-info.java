@@ -5,4 +5,6 @@ module dev.granary.gpu {
     requires org.lwjgl.opencl;
     requires org.slf4j;
 
+    exports dev.granary.gpu;
+    exports dev.granary.gpu.opencl;
 }

@@ -1,4 +1,4 @@
-/** What all engines share: kernel descriptors and launch geometry. */
+/** What all engines share: what is compiled, and how it is launched. */
 @NullMarked
 package dev.granary.gpu;
 

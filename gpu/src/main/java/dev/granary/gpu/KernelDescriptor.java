@@ -1,0 +1,278 @@
+package dev.granary.gpu;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.Target;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that decides what a program of kernels compiles to: sources, headers with their content, options, entry points, announced
+ * launches, an extra digest, a user tag, and the target. Immutable; compared by these, its hash computed once.
+ *
+ * <p>Line endings count as {@code \n}. Names of files do not enter, except the names under which headers are included. What the key cannot
+ * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
+ * {@code -I} directory, an include whose name a macro makes, an included file that the compiler would find in the working directory.
+ */
+public final class KernelDescriptor implements PrimitiveDescriptor {
+    private final String name;
+    private final Target target;
+    private final List<String> sources;
+    private final NavigableMap<String, String> headers;
+    private final List<String> options;
+    private final SortedSet<String> entries;
+    private final SortedSet<Launch> launches;
+    private final String extraDigest;
+    private final String tag;
+    private final int hash;
+    private @Nullable Id id; // computed at first use; a race computes it twice, to the same value
+
+    private KernelDescriptor(Builder from) {
+        name = from.name;
+        target = from.target;
+        sources = List.copyOf(from.sources);
+        headers = Collections.unmodifiableNavigableMap(new TreeMap<>(from.headers));
+        options = List.copyOf(from.options);
+        entries = Collections.unmodifiableSortedSet(new TreeSet<>(from.entries));
+        launches = Collections.unmodifiableSortedSet(
+                DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(from.launches) : new TreeSet<>());
+        extraDigest = from.extraDigest;
+        tag = from.tag;
+        hash = List.of(target, sources, headers, options, entries, launches, extraDigest, tag).hashCode();
+    }
+
+    /** Starts a descriptor; {@code name} is for people and does not enter the id. */
+    public static Builder builder(Target target, String name) {
+        return new Builder(target, name);
+    }
+
+    /** Collects what is compiled. Not thread-safe. */
+    public static final class Builder {
+        private final Target target;
+        private final String name;
+        private final List<String> sources = new ArrayList<>();
+        private final TreeMap<String, String> headers = new TreeMap<>();
+        private final List<String> options = new ArrayList<>();
+        private final TreeSet<String> entries = new TreeSet<>();
+        private final TreeSet<Launch> launches = new TreeSet<>();
+        private String extraDigest = "";
+        private String tag = "";
+
+        private Builder(Target target, String name) {
+            this.target = target;
+            this.name = name;
+        }
+
+        /** Adds a source text. Several are compiled as one program, in order. */
+        public Builder source(String text) {
+            sources.add(normalized(text));
+            return this;
+        }
+
+        /**
+         * Adds a header under the name by which it is included, relative to the include root: {@code math.clh}, {@code sub/x.h},
+         * {@code ../common/y.h}.
+         *
+         * @throws IllegalArgumentException if the name is empty or absolute
+         */
+        public Builder header(String includeName, String text) {
+            if (includeName.isEmpty() || includeName.startsWith("/")) {
+                throw new IllegalArgumentException("A header's name must be relative, as #include names it: '" + includeName + "'");
+            }
+            headers.put(includeName, normalized(text));
+            return this;
+        }
+
+        /**
+         * Adds build options as one string, as {@code clBuildProgram} takes them.
+         *
+         * @throws IllegalArgumentException if a quote is not closed or an option lacks its value
+         */
+        public Builder options(String text) {
+            options.addAll(BuildOptions.parse(text));
+            return this;
+        }
+
+        /** Names kernels that must exist; none means all of the program. */
+        public Builder entry(String... kernels) {
+            entries.addAll(List.of(kernels));
+            return this;
+        }
+
+        /** Announces a launch of one kernel. It enters the id only where the driver compiles at launch. */
+        public Builder launch(String kernel, Geometry geometry) {
+            launches.add(new Launch(kernel, geometry));
+            return this;
+        }
+
+        /** Announces a launch of every kernel in this geometry. */
+        public Builder launch(Geometry geometry) {
+            return launch(Launch.EVERY_KERNEL, geometry);
+        }
+
+        /** Vouches for inputs that the key cannot see: their digest, in any form, enters the id. */
+        public Builder extraDigest(String digest) {
+            extraDigest = digest;
+            return this;
+        }
+
+        /** Separates ids that would be equal otherwise: a text of the caller's that enters the id. */
+        public Builder tag(String text) {
+            tag = text;
+            return this;
+        }
+
+        /**
+         * The descriptor.
+         *
+         * @throws IllegalArgumentException if there is no source
+         */
+        public KernelDescriptor build() {
+            if (sources.stream().allMatch(String::isBlank)) {
+                throw new IllegalArgumentException("The kernel " + name + " has no source");
+            }
+            return new KernelDescriptor(this);
+        }
+
+        private static String normalized(String text) {
+            return text.replace("\r\n", "\n").replace('\r', '\n');
+        }
+    }
+
+    @Override
+    public Id getId() {
+        Id known = id;
+        if (known == null) {
+            known = makeId();
+            id = known;
+        }
+        return known;
+    }
+
+    @Override
+    public Target target() {
+        return target;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    /** The source texts, in order, with {@code \n} as line ending. */
+    public List<String> sources() {
+        return sources;
+    }
+
+    /** The headers by the name under which they are included. */
+    public NavigableMap<String, String> headers() {
+        return headers;
+    }
+
+    /** The options as one string, in the spelling that drivers take. */
+    public String options() {
+        return BuildOptions.format(options);
+    }
+
+    /** The kernels that must exist; none means all. */
+    public SortedSet<String> entries() {
+        return entries;
+    }
+
+    /** The announced launches; none where the driver does not compile at launch. */
+    public SortedSet<Launch> launches() {
+        return launches;
+    }
+
+    /** The key in words, one line: for people who look into a store. */
+    public String readableKey() {
+        int characters = sources.stream().mapToInt(String::length).sum();
+        return name + ", " + characters + " characters of source"
+                + (headers.isEmpty() ? "" : ", headers " + String.join(" ", headers.keySet()))
+                + (options.isEmpty() ? "" : ", options " + options())
+                + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
+                + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
+                + (tag.isEmpty() ? "" : ", tag " + tag);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return this == other
+                || (other instanceof KernelDescriptor that
+                        && hash == that.hash
+                        && target.equals(that.target)
+                        && sources.equals(that.sources)
+                        && headers.equals(that.headers)
+                        && options.equals(that.options)
+                        && entries.equals(that.entries)
+                        && launches.equals(that.launches)
+                        && extraDigest.equals(that.extraDigest)
+                        && tag.equals(that.tag));
+    }
+
+    @Override
+    public int hashCode() {
+        return hash;
+    }
+
+    @Override
+    public String toString() {
+        return name + " for " + target.name();
+    }
+
+    private Id makeId() {
+        String unseen = extraDigest.isEmpty() ? unseenInput() : null;
+        if (unseen != null) {
+            return Id.notCacheable(unseen);
+        }
+        Id.Builder key = Id.builder(target).field("kind", "kernel-source");
+        sources.forEach(text -> key.field("source", text));
+        headers.forEach((include, text) -> key.field("header", include).field("content", text));
+        options.forEach(option -> key.field("option", option));
+        entries.forEach(entry -> key.field("entry", entry));
+        launches.forEach(launch -> key.field("launch", launch.toString()));
+        if (!extraDigest.isEmpty()) {
+            key.field("extra-digest", extraDigest);
+        }
+        if (!tag.isEmpty()) {
+            key.field("tag", tag);
+        }
+        return key.build();
+    }
+
+    /** What the key cannot see, or null where it sees all. */
+    private @Nullable String unseenInput() {
+        for (String option : options) {
+            if (option.startsWith("-I") || option.startsWith("-include")) {
+                return "the option " + option + " brings in files that the key cannot see: list them as headers, or give an extra digest";
+            }
+        }
+        List<String> texts = new ArrayList<>(sources);
+        texts.addAll(headers.values());
+        for (String text : texts) {
+            IncludeDirectives directives = IncludeDirectives.of(text);
+            if (directives.hasComputed()) {
+                return "an #include takes its name from a macro, which the key cannot see: give an extra digest of what it includes";
+            }
+            for (String include : directives.names()) {
+                if (!isListed(include) && Files.exists(Path.of(include))) {
+                    return "the included file " + include + " is not listed as a header, but the compiler may find it in the working"
+                            + " directory: list it, or give an extra digest";
+                }
+            }
+        }
+        return null;
+    }
+
+    private boolean isListed(String include) {
+        return headers.containsKey(include) || headers.keySet().stream().anyMatch(header -> header.endsWith("/" + include));
+    }
+}

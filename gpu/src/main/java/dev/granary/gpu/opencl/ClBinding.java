@@ -1,0 +1,293 @@
+package dev.granary.gpu.opencl;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL12;
+
+/**
+ * Every native call of this package, with its status checked: a failure is an {@link OpenClException} that names call and code. Handles are
+ * {@code long}, 0 is never returned. Not final, so that a test can watch what reaches the driver.
+ */
+class ClBinding {
+    private static final int DEVICE_NOT_FOUND = -1;
+    private static final int BUILD_FAILURES_FROM = -11; // BUILD_PROGRAM_FAILURE; some drivers answer INVALID_BUILD_OPTIONS (-43)
+    private static final int PLATFORM_NOT_FOUND_KHR = -1001;
+
+    List<Long> platforms() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            int status = CL10.nclGetPlatformIDs(0, 0, count.address());
+            int found = count.get(JAVA_INT, 0);
+            if (status == PLATFORM_NOT_FOUND_KHR || found == 0) {
+                return List.of();
+            }
+            check("clGetPlatformIDs", status);
+            MemorySegment ids = arena.allocate(JAVA_LONG, found);
+            check("clGetPlatformIDs", CL10.nclGetPlatformIDs(found, ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    List<Long> devices(long platform) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            int status = CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
+            int found = count.get(JAVA_INT, 0);
+            if (status == DEVICE_NOT_FOUND || found == 0) {
+                return List.of();
+            }
+            check("clGetDeviceIDs", status);
+            MemorySegment ids = arena.allocate(JAVA_LONG, found);
+            check("clGetDeviceIDs", CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, found, ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    /** Splits a device into sub-devices of that many compute units each. */
+    List<Long> equalSubDevices(long device, int computeUnits) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment properties = arena.allocateFrom(JAVA_LONG, CL12.CL_DEVICE_PARTITION_EQUALLY, computeUnits, 0);
+            MemorySegment count = arena.allocate(JAVA_INT);
+            check("clCreateSubDevices", CL12.nclCreateSubDevices(device, properties.address(), 0, 0, count.address()));
+            MemorySegment ids = arena.allocate(JAVA_LONG, count.get(JAVA_INT, 0));
+            check("clCreateSubDevices",
+                    CL12.nclCreateSubDevices(device, properties.address(), count.get(JAVA_INT, 0), ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    String platformText(long platform, int info) {
+        return text("clGetPlatformInfo", (size, value, needed) -> CL10.nclGetPlatformInfo(platform, info, size, value, needed));
+    }
+
+    String deviceText(long device, int info) {
+        return text("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
+    }
+
+    int deviceInt(long device, int info) {
+        return query("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed))
+                .get(JAVA_INT, 0);
+    }
+
+    long deviceLong(long device, int info) {
+        return query("clGetDeviceInfo", (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed))
+                .get(JAVA_LONG, 0);
+    }
+
+    long createContext(long device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
+            return checked("clCreateContext", CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status.address()), status);
+        }
+    }
+
+    void releaseContext(long context) {
+        check("clReleaseContext", CL10.clReleaseContext(context));
+    }
+
+    long createQueue(long context, long device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            return checked("clCreateCommandQueue", CL10.nclCreateCommandQueue(context, device, 0, status.address()), status);
+        }
+    }
+
+    void releaseQueue(long queue) {
+        check("clReleaseCommandQueue", CL10.clReleaseCommandQueue(queue));
+    }
+
+    long createProgramWithSource(long context, List<String> sources) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment texts = arena.allocate(ADDRESS, sources.size());
+            MemorySegment lengths = arena.allocate(JAVA_LONG, sources.size());
+            for (int i = 0; i < sources.size(); i++) {
+                byte[] bytes = sources.get(i).getBytes(UTF_8);
+                texts.setAtIndex(ADDRESS, i, arena.allocateFrom(JAVA_BYTE, bytes));
+                lengths.setAtIndex(JAVA_LONG, i, bytes.length);
+            }
+            return checked("clCreateProgramWithSource",
+                    CL10.nclCreateProgramWithSource(context, sources.size(), texts.address(), lengths.address(), status.address()), status);
+        }
+    }
+
+    /** Hands bytes to the driver, which must have been verified: drivers die on damaged ones. */
+    long createProgramWithBinary(long context, long device, MemorySegment binary) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment binaryStatus = arena.allocate(JAVA_INT);
+            MemorySegment bytes = binary.isNative() ? binary : arena.allocate(Math.max(1, binary.byteSize())).copyFrom(binary);
+            MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
+            MemorySegment lengths = arena.allocateFrom(JAVA_LONG, binary.byteSize());
+            MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
+            long program = CL10.nclCreateProgramWithBinary(context, 1, devices.address(), lengths.address(), binaries.address(),
+                    binaryStatus.address(), status.address());
+            checked("clCreateProgramWithBinary", program, status);
+            check("clCreateProgramWithBinary (the device's binary)", binaryStatus.get(JAVA_INT, 0));
+            return program;
+        }
+    }
+
+    /** Builds; true if it worked, false if the sources or binaries are at fault and the build log says why. */
+    boolean buildProgram(long program, long device, String options) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
+            int status = CL10.nclBuildProgram(program, 1, devices.address(), arena.allocateFrom(options).address(), 0, 0);
+            if (status == BUILD_FAILURES_FROM || status == CL10.CL_INVALID_BUILD_OPTIONS) {
+                return false;
+            }
+            check("clBuildProgram", status);
+            return true;
+        }
+    }
+
+    String buildLog(long program, long device) {
+        return text("clGetProgramBuildInfo",
+                (size, value, needed) -> CL10.nclGetProgramBuildInfo(program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed));
+    }
+
+    /** The program's binary for its one device. The first call may compile, and freezes the binary in some drivers. */
+    MemorySegment programBinary(long program) {
+        MemorySegment sizes = query("clGetProgramInfo",
+                (size, value, needed) -> CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed));
+        MemorySegment binary = Arena.ofAuto().allocate(Math.max(1, sizes.get(JAVA_LONG, 0))).asSlice(0, sizes.get(JAVA_LONG, 0));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pointers = arena.allocateFrom(JAVA_LONG, binary.address());
+            check("clGetProgramInfo",
+                    CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
+        }
+        return binary;
+    }
+
+    void retainProgram(long program) {
+        check("clRetainProgram", CL10.clRetainProgram(program));
+    }
+
+    void releaseProgram(long program) {
+        check("clReleaseProgram", CL10.clReleaseProgram(program));
+    }
+
+    long createKernel(long program, String name) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            return checked("clCreateKernel(" + name + ")",
+                    CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address()), status);
+        }
+    }
+
+    List<Long> createKernels(long program) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            check("clCreateKernelsInProgram", CL10.nclCreateKernelsInProgram(program, 0, 0, count.address()));
+            int kernels = count.get(JAVA_INT, 0);
+            if (kernels == 0) {
+                return List.of();
+            }
+            MemorySegment ids = arena.allocate(JAVA_LONG, kernels);
+            check("clCreateKernelsInProgram", CL10.nclCreateKernelsInProgram(program, kernels, ids.address(), 0));
+            return longs(ids);
+        }
+    }
+
+    String kernelName(long kernel) {
+        return text("clGetKernelInfo",
+                (size, value, needed) -> CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
+    }
+
+    void releaseKernel(long kernel) {
+        check("clReleaseKernel", CL10.clReleaseKernel(kernel));
+    }
+
+    /** Sets an argument to the bytes of {@code value}; to local memory of that size where {@code value} is null memory of a size. */
+    void setArgument(long kernel, int index, long size, long address) {
+        check("clSetKernelArg(" + index + ")", CL10.nclSetKernelArg(kernel, index, size, address));
+    }
+
+    /** Launches and waits until the kernel has run. {@code local} may be empty: the driver chooses. */
+    void launch(long queue, long kernel, List<Long> global, List<Long> local) {
+        try (Arena arena = Arena.ofConfined()) {
+            long localAddress = local.isEmpty() ? 0 : arena.allocateFrom(JAVA_LONG, array(local)).address();
+            check("clEnqueueNDRangeKernel",
+                    CL10.nclEnqueueNDRangeKernel(queue, kernel, global.size(), 0,
+                            arena.allocateFrom(JAVA_LONG, array(global)).address(), localAddress, 0, 0, 0));
+            check("clFinish", CL10.clFinish(queue));
+        }
+    }
+
+    long createBuffer(long context, long bytes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            return checked("clCreateBuffer", CL10.nclCreateBuffer(context, CL10.CL_MEM_READ_WRITE, bytes, 0, status.address()), status);
+        }
+    }
+
+    void releaseBuffer(long buffer) {
+        check("clReleaseMemObject", CL10.clReleaseMemObject(buffer));
+    }
+
+    void readBuffer(long queue, long buffer, MemorySegment into) {
+        check("clEnqueueReadBuffer",
+                CL10.nclEnqueueReadBuffer(queue, buffer, CL10.CL_TRUE, 0, into.byteSize(), into.address(), 0, 0, 0));
+    }
+
+    void writeBuffer(long queue, long buffer, MemorySegment from) {
+        check("clEnqueueWriteBuffer",
+                CL10.nclEnqueueWriteBuffer(queue, buffer, CL10.CL_TRUE, 0, from.byteSize(), from.address(), 0, 0, 0));
+    }
+
+    private interface Query {
+        int ask(long size, long value, long neededSize);
+    }
+
+    private static String text(String call, Query query) {
+        byte[] bytes = query(call, query).toArray(JAVA_BYTE);
+        int length = bytes.length;
+        while (length > 0 && bytes[length - 1] == 0) {
+            length--;
+        }
+        return new String(bytes, 0, length, UTF_8).strip();
+    }
+
+    private static MemorySegment query(String call, Query query) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment needed = arena.allocate(JAVA_LONG);
+            check(call, query.ask(0, 0, needed.address()));
+            MemorySegment value = Arena.ofAuto().allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
+            check(call, query.ask(needed.get(JAVA_LONG, 0), value.address(), 0));
+            return value;
+        }
+    }
+
+    private static List<Long> longs(MemorySegment segment) {
+        List<Long> values = new ArrayList<>();
+        for (long value : segment.toArray(JAVA_LONG)) {
+            values.add(value);
+        }
+        return values;
+    }
+
+    private static long[] array(List<Long> values) {
+        return values.stream().mapToLong(Long::longValue).toArray();
+    }
+
+    private static long checked(String call, long handle, MemorySegment status) {
+        check(call, status.get(JAVA_INT, 0));
+        return handle;
+    }
+
+    private static void check(String call, int status) {
+        if (status != CL10.CL_SUCCESS) {
+            throw new OpenClException(call, status);
+        }
+    }
+}

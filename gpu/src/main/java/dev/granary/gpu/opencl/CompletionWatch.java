@@ -1,0 +1,90 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.Launch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Knows which launches must happen before a program's binaries are worth taking, and whom to tell when they have. Thread-safe.
+ *
+ * <p>A driver that compiles when it builds needs none. One that compiles at launch needs the announced launches, or, where none are announced,
+ * the first launch of any kernel.
+ */
+final class CompletionWatch {
+    private final TreeSet<Launch> covered = new TreeSet<>();
+    private final TreeSet<Launch> pending = new TreeSet<>();
+    private final List<Runnable> actions = new ArrayList<>();
+    private boolean waitsForAnyLaunch;
+
+    private CompletionWatch() {}
+
+    /** Nothing to wait for. */
+    static CompletionWatch complete() {
+        return new CompletionWatch();
+    }
+
+    /** What {@code descriptor}'s driver needs for these kernels. */
+    static CompletionWatch of(KernelDescriptor descriptor, List<String> kernels) {
+        CompletionWatch watch = new CompletionWatch();
+        for (Launch launch : descriptor.launches()) {
+            if (launch.kernel().equals(Launch.EVERY_KERNEL)) {
+                kernels.forEach(kernel -> watch.pending.add(new Launch(kernel, launch.geometry())));
+            } else {
+                watch.pending.add(launch);
+            }
+        }
+        watch.covered.addAll(watch.pending);
+        watch.waitsForAnyLaunch = watch.pending.isEmpty() && DriverTraits.of(descriptor.target()).compilesAtLaunch();
+        return watch;
+    }
+
+    /** The geometries that a binary taken now would lack. */
+    synchronized List<Geometry> pendingGeometries() {
+        return pending.stream().map(Launch::geometry).distinct().toList();
+    }
+
+    /** The launches that the binaries cover when they are taken: all announced ones, and those that happened. */
+    synchronized Set<Launch> covered() {
+        return new TreeSet<>(covered);
+    }
+
+    /** Runs {@code action} when nothing is pending any more; now, if that is so. */
+    void onComplete(Runnable action) {
+        synchronized (this) {
+            if (isPending()) {
+                actions.add(action);
+                return;
+            }
+        }
+        action.run();
+    }
+
+    /** A launch has run. */
+    void launched(String kernel, Geometry geometry) {
+        List<Runnable> due;
+        synchronized (this) {
+            if (!isPending()) {
+                return;
+            }
+            Launch launch = new Launch(kernel, geometry);
+            pending.remove(launch);
+            covered.add(launch);
+            waitsForAnyLaunch = false;
+            if (isPending()) {
+                return;
+            }
+            due = List.copyOf(actions);
+            actions.clear();
+        }
+        due.forEach(Runnable::run);
+    }
+
+    private boolean isPending() {
+        return waitsForAnyLaunch || !pending.isEmpty();
+    }
+}

@@ -1,0 +1,70 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.Target;
+import java.util.List;
+import org.lwjgl.opencl.CL10;
+
+/** One OpenCL device of this machine, with what its driver says of itself. Immutable. */
+public final class OpenClDevice {
+    private final ClBinding binding;
+    private final long platform;
+    private final long handle;
+    private final Target target;
+    private final String name;
+    private final String platformName;
+
+    private OpenClDevice(ClBinding binding, long platform, long handle) {
+        this.binding = binding;
+        this.platform = platform;
+        this.handle = handle;
+        this.name = binding.deviceText(handle, CL10.CL_DEVICE_NAME);
+        this.platformName = binding.platformText(platform, CL10.CL_PLATFORM_NAME);
+        this.target = OpenClTargets.targetOf(DriverAnswers.ask(binding, platform, handle));
+    }
+
+    static OpenClDevice probe(ClBinding binding, long platform, long handle) {
+        return new OpenClDevice(binding, platform, handle);
+    }
+
+    /** What binaries for this device fit. */
+    public Target target() {
+        return target;
+    }
+
+    /** The device's name, as the driver tells it. */
+    public String name() {
+        return name;
+    }
+
+    /** The platform's name, as the driver tells it. */
+    public String platformName() {
+        return platformName;
+    }
+
+    /** The number of compute units. */
+    public int computeUnits() {
+        return binding.deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
+    }
+
+    /**
+     * Splits this device into sub-devices of that many compute units. They share this device's target.
+     *
+     * @throws OpenClException if the device cannot be split so
+     */
+    public List<OpenClDevice> split(int computeUnits) {
+        return binding.equalSubDevices(handle, computeUnits).stream().map(sub -> new OpenClDevice(binding, platform, sub)).toList();
+    }
+
+    long handle() {
+        return handle;
+    }
+
+    ClBinding binding() {
+        return binding;
+    }
+
+    @Override
+    public String toString() {
+        return name + " (" + platformName + ")";
+    }
+}

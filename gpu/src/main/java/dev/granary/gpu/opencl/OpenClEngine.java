@@ -1,0 +1,235 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * An OpenCL device with a context and a queue: compiles programs, takes their binaries, restores and launches them. Thread-safe.
+ *
+ * <p>Buffers and kernels belong to the engine that made them.
+ */
+public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimitive> {
+    /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
+    private static final String RECOMPILED_MARK = "recompiled-from-ir";
+
+    private final OpenClDevice device;
+    private final ClBinding binding;
+    private final long context;
+    private final long queue;
+    private final Set<ProgramHandle> live = ConcurrentHashMap.newKeySet();
+    private boolean isClosed; // guarded by this
+
+    private OpenClEngine(OpenClDevice device, ClBinding binding) {
+        this.device = device;
+        this.binding = binding;
+        this.context = binding.createContext(device.handle());
+        this.queue = binding.createQueue(context, device.handle());
+    }
+
+    /**
+     * Opens a context and a queue on {@code device}.
+     *
+     * @throws OpenClException if the driver refuses
+     */
+    public static OpenClEngine open(OpenClDevice device) {
+        return new OpenClEngine(device, device.binding());
+    }
+
+    static OpenClEngine open(OpenClDevice device, ClBinding binding) {
+        return new OpenClEngine(device, binding);
+    }
+
+    @Override
+    public Target target() {
+        return device.target();
+    }
+
+    /** The device. */
+    public OpenClDevice device() {
+        return device;
+    }
+
+    @Override
+    public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        checkTarget(descriptor);
+        long program = binding.createProgramWithSource(context, descriptor.sources());
+        try {
+            build(program, descriptor);
+            List<String> kernels = kernelsOf(program, descriptor);
+            return OpenClPrimitive.compiled(descriptor, new ProgramHandle(this, program, kernels));
+        } catch (OpenClException e) {
+            String log = binding.buildLog(program, device.handle());
+            binding.releaseProgram(program);
+            throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), log);
+        } catch (CompileException e) {
+            binding.releaseProgram(program);
+            throw e;
+        }
+    }
+
+    @Override
+    public OpenClPrimitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
+        checkTarget(descriptor);
+        if (kind != BinaryKind.KERNEL) {
+            throw new RestoreException(descriptor.name() + ": binaries of kind " + kind + " are not supported");
+        }
+        if (descriptor.getId().isEmpty()) {
+            throw new RestoreException(descriptor.name() + " is not cacheable: " + descriptor.getId().reason());
+        }
+        if (binaries.count() != 1 || binaries.byteSize() == 0) {
+            throw new RestoreException(descriptor.name() + ": one binary is needed, not " + binaries);
+        }
+        try {
+            return restore(descriptor, binaries);
+        } catch (OpenClException e) {
+            throw new RestoreException(descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
+        }
+    }
+
+    /**
+     * Makes the resource that launches the primitive's kernels here: from its live program where that is of this engine, else from its
+     * binaries.
+     *
+     * @throws RestoreException if there is neither
+     */
+    public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
+        ProgramHandle program = primitive.programFor(this);
+        if (program == null) {
+            OpenClPrimitive restored =
+                    create(primitive.descriptor(), primitive.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            program = restored.programFor(this);
+        }
+        if (program == null) {
+            throw new RestoreException(primitive.descriptor().name() + ": this engine is closed");
+        }
+        return new OpenClKernels(this, primitive, program);
+    }
+
+    /** A buffer of that many bytes, its content undefined. */
+    public OpenClBuffer buffer(long bytes) {
+        return new OpenClBuffer(this, bytes);
+    }
+
+    /** A buffer with a copy of {@code content}. */
+    public OpenClBuffer bufferOf(float[] content) {
+        return filled(MemorySegment.ofArray(content));
+    }
+
+    /** A buffer with a copy of {@code content}. */
+    public OpenClBuffer bufferOf(int[] content) {
+        return filled(MemorySegment.ofArray(content));
+    }
+
+    /** A buffer with a copy of {@code content}. */
+    public OpenClBuffer bufferOf(byte[] content) {
+        return filled(MemorySegment.ofArray(content));
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (isClosed) {
+                return;
+            }
+            isClosed = true;
+        }
+        live.forEach(ProgramHandle::releaseNow);
+        live.clear();
+        binding.releaseQueue(queue);
+        binding.releaseContext(context);
+    }
+
+    ClBinding binding() {
+        return binding;
+    }
+
+    long context() {
+        return context;
+    }
+
+    long queue() {
+        return queue;
+    }
+
+    Set<ProgramHandle> live() {
+        return live;
+    }
+
+    /** Asks the driver for the binary, made to cover the geometries that have not been launched. */
+    KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
+        MemorySegment binary = PoclSpecialization.covering(notLaunched, () -> binding.programBinary(program.program()));
+        return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
+    }
+
+    private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries) throws RestoreException {
+        long program = binding.createProgramWithBinary(context, device.handle(), binaries.binary(0));
+        try {
+            if (!binding.buildProgram(program, device.handle(), descriptor.options())) {
+                throw new RestoreException(
+                        descriptor.name() + ": the driver refuses the binary: " + binding.buildLog(program, device.handle()));
+            }
+            boolean recompiled = binding.buildLog(program, device.handle()).contains(RECOMPILED_MARK);
+            List<String> kernels = kernelsOf(program, descriptor);
+            return OpenClPrimitive.restored(descriptor, recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
+                    new ProgramHandle(this, program, kernels), binaries);
+        } catch (OpenClException | RestoreException e) {
+            binding.releaseProgram(program);
+            throw e;
+        }
+    }
+
+    private void build(long program, KernelDescriptor descriptor) throws CompileException {
+        if (descriptor.headers().isEmpty()) {
+            build(program, descriptor, descriptor.options());
+            return;
+        }
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor.headers())) {
+            build(program, descriptor, "-I" + headers.root() + " " + descriptor.options());
+        } catch (IOException e) {
+            throw new CompileException(descriptor.name() + ": its headers could not be written for the compiler: " + e.getMessage(), "");
+        }
+    }
+
+    private void build(long program, KernelDescriptor descriptor, String options) throws CompileException {
+        if (!binding.buildProgram(program, device.handle(), options.strip())) {
+            throw new CompileException(descriptor.name() + " does not compile", binding.buildLog(program, device.handle()));
+        }
+    }
+
+    /** The names of the wanted kernels, each of which was made once: some drivers compile only then. */
+    private List<String> kernelsOf(long program, KernelDescriptor descriptor) {
+        List<Long> kernels = descriptor.entries().isEmpty()
+                ? binding.createKernels(program)
+                : descriptor.entries().stream().map(entry -> binding.createKernel(program, entry)).toList();
+        try {
+            return kernels.stream().map(binding::kernelName).sorted().toList();
+        } finally {
+            kernels.forEach(binding::releaseKernel);
+        }
+    }
+
+    private OpenClBuffer filled(MemorySegment content) {
+        OpenClBuffer buffer = buffer(content.byteSize());
+        buffer.writeFrom(content);
+        return buffer;
+    }
+
+    private void checkTarget(KernelDescriptor descriptor) {
+        if (!descriptor.target().equals(target())) {
+            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for " + descriptor.target().name()
+                    + ", this engine is " + target().name() + ": build the descriptor with engine.target()");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Target;
+import dev.granary.gpu.DriverTraits;
+import java.util.Locale;
+
+/**
+ * Which of a driver's answers identify its binaries, driver by driver.
+ *
+ * <p>PoCL names Intel as the vendor of any CPU and leaves the compiler's version out of its driver version; Intel's device version names
+ * no device; NVIDIA's code depends on the compute capability. A driver that is not in the table is identified by all of its answers: that
+ * shares less than it could, and never wrongly.
+ */
+final class OpenClTargets {
+    private OpenClTargets() {}
+
+    static Target targetOf(DriverAnswers answers) {
+        String platform = answers.platformName().toLowerCase(Locale.ROOT);
+        if (platform.contains("portable computing language")) {
+            return target(DriverTraits.POCL, answers.deviceVersion(), answers.platformVersion());
+        }
+        if (platform.contains("nvidia")) {
+            return target("nvidia", answers.deviceName() + " sm " + answers.nvidiaCapability(), answers.driverVersion());
+        }
+        if (platform.contains("intel") && !answers.intelDeviceId().equals(Target.UNKNOWN)) {
+            return target("intel", answers.deviceName() + " id " + answers.intelDeviceId(), answers.driverVersion());
+        }
+        return target(answers.deviceVendor(), answers.deviceName() + " " + answers.deviceVersion(),
+                answers.driverVersion() + " " + answers.platformName() + " " + answers.platformVersion());
+    }
+
+    private static Target target(String vendor, String device, String driver) {
+        return new Target(Backend.OPENCL, vendor, device, driver);
+    }
+}
