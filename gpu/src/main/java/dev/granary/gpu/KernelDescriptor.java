@@ -3,12 +3,12 @@ package dev.granary.gpu;
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -141,10 +141,6 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             }
             return new KernelDescriptor(this);
         }
-
-        private static String normalized(String text) {
-            return text.replace("\r\n", "\n").replace('\r', '\n');
-        }
     }
 
     @Override
@@ -229,9 +225,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     }
 
     private Id makeId() {
-        String unseen = extraDigest.isEmpty() ? unseenInput() : null;
-        if (unseen != null) {
-            return Id.notCacheable(unseen);
+        Optional<String> unseen =
+                extraDigest.isEmpty() ? new UnseenInputs(Path.of("")).reason(sources, headers, options) : Optional.empty();
+        if (unseen.isPresent()) {
+            return Id.notCacheable(unseen.get());
         }
         Id.Builder key = Id.builder(target).field("kind", "kernel-source");
         sources.forEach(text -> key.field("source", text));
@@ -248,31 +245,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return key.build();
     }
 
-    /** What the key cannot see, or null where it sees all. */
-    private @Nullable String unseenInput() {
-        for (String option : options) {
-            if (option.startsWith("-I") || option.startsWith("-include")) {
-                return "the option " + option + " brings in files that the key cannot see: list them as headers, or give an extra digest";
-            }
-        }
-        List<String> texts = new ArrayList<>(sources);
-        texts.addAll(headers.values());
-        for (String text : texts) {
-            IncludeDirectives directives = IncludeDirectives.of(text);
-            if (directives.hasComputed()) {
-                return "an #include takes its name from a macro, which the key cannot see: give an extra digest of what it includes";
-            }
-            for (String include : directives.names()) {
-                if (!isListed(include) && Files.exists(Path.of(include))) {
-                    return "the included file " + include + " is not listed as a header, but the compiler may find it in the working"
-                            + " directory: list it, or give an extra digest";
-                }
-            }
-        }
-        return null;
-    }
-
-    private boolean isListed(String include) {
-        return headers.containsKey(include) || headers.keySet().stream().anyMatch(header -> header.endsWith("/" + include));
+    static String normalized(String text) {
+        return text.replace("\r\n", "\n").replace('\r', '\n');
     }
 }
