@@ -13,4 +13,9 @@ public interface PrimitiveDescriptor {
 
     /** A short name for people; not part of the id. */
     String name();
+
+    /** The key in words, one line, for people who look into a store; not part of the id. */
+    default String readableKey() {
+        return name();
+    }
 }

@@ -188,7 +188,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return launches;
     }
 
-    /** The key in words, one line: for people who look into a store. */
+    @Override
     public String readableKey() {
         int characters = sources.stream().mapToInt(String::length).sum();
         return name + ", " + characters + " characters of source"

@@ -1,0 +1,152 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+
+/**
+ * Hands out primitives that are compiled once per fleet: from memory, from this machine's directory, from the bucket, and only then from the
+ * compiler. Thread-safe; one per process is enough.
+ *
+ * <p>A look-up never fails because of a store, and never waits for one longer than its deadline; what goes wrong is counted in
+ * {@link #statistics()}. Storing happens behind: the caller has its primitive at once.
+ */
+public final class Granary implements AutoCloseable {
+    private final GranaryConfig config;
+    private final Stores stores;
+    private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
+    private final Counters counters = new Counters();
+    private final WriteBehind writeBehind;
+    private final LookUp lookUp;
+    private final AtomicBoolean isClosed = new AtomicBoolean();
+
+    private Granary(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
+        this.config = config;
+        this.stores = stores;
+        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
+        Optional<Uploads> uploads = stores.bucket().map(bucket -> new Uploads(stores.local(), bucket, stores.outbox(), counters));
+        this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
+        this.lookUp = new LookUp(stores.tiers(), stores.quarantine(), writeBehind, counters);
+        uploads.ifPresent(queue -> stores.inherited().forEach(queue::addInherited));
+    }
+
+    /**
+     * Opens the local directory and names the bucket; asks neither.
+     *
+     * @throws ConfigException if the configuration cannot work, with what to change
+     */
+    public static Granary open(GranaryConfig config) throws ConfigException {
+        return open(config, (_, _) -> {});
+    }
+
+    /** Like {@link #open(GranaryConfig)}; {@code whenPublished} hears what became of each entry that was compiled or published here. */
+    public static Granary open(GranaryConfig config, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
+        return new Granary(config, Stores.open(config), whenPublished);
+    }
+
+    /**
+     * The primitive that {@code descriptor} describes, ready to be loaded into {@code engine}.
+     *
+     * @throws CompileException if nobody had it and its source does not compile
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(Engine<D, P> engine, D descriptor) throws CompileException {
+        Primitive primitive = memory.get(descriptor, _ -> lookUp.find(engine, descriptor).primitive());
+        return own(primitive);
+    }
+
+    /** Like {@link #primitive}, and tells where it came from and how long that took. */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Obtained<P> obtain(Engine<D, P> engine, D descriptor)
+            throws CompileException {
+        long start = System.nanoTime();
+        Source[] source = {Source.MEMORY};
+        Primitive primitive = memory.get(descriptor, _ -> {
+            LookUp.Found<P> found = lookUp.find(engine, descriptor);
+            source[0] = found.source();
+            return found.primitive();
+        });
+        return new Obtained<>(own(primitive), source[0], Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    /**
+     * Makes sure that the bucket has the entry that the local tier has.
+     *
+     * @return true if the local tier has it and there is a bucket; the upload happens behind
+     */
+    public boolean publish(Id id) {
+        if (stores.bucket().isPresent() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
+            writeBehind.publish(hit.entry());
+            return true;
+        }
+        return false;
+    }
+
+    /** Changes how many primitives are kept in memory; lowering evicts at once, 0 clears and disables. */
+    public void setPrimitiveCacheCapacity(int primitives) {
+        memory.setCapacity(primitives);
+    }
+
+    /** What was done so far. */
+    public GranaryStatistics statistics() {
+        return new GranaryStatistics(
+                memory.hits(),
+                memory.misses(),
+                stores.local().statistics().snapshot(),
+                stores.bucket().map(tier -> tier.statistics().snapshot()),
+                counters.compiled.sum(),
+                counters.compileFailures.sum(),
+                counters.notCacheable.sum(),
+                counters.refusedByDriver.sum(),
+                counters.recompiledByDriver.sum(),
+                counters.quarantined.sum(),
+                counters.withoutBinaries.sum(),
+                counters.dropped.sum(),
+                counters.leftForLater.sum(),
+                counters.adopted.sum(),
+                Duration.ofNanos(counters.compileNanos.sum()),
+                Duration.ofNanos(counters.savedNanos.sum()));
+    }
+
+    /**
+     * Waits until everything is stored and uploaded, at most {@code limit}; an interrupt ends the wait.
+     *
+     * @return true if nothing is left to be done
+     */
+    public boolean flush(Duration limit) {
+        try {
+            return writeBehind.flush(System.nanoTime() + limit.toNanos());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /**
+     * Flushes, at most as long as the configuration says, and closes the tiers. What was not uploaded is uploaded by the next process.
+     * Primitives that were handed out stay valid.
+     */
+    @Override
+    public void close() {
+        if (isClosed.compareAndSet(false, true)) {
+            flush(config.flushLimit());
+            writeBehind.close();
+            stores.close(statistics());
+        }
+    }
+
+    /** A descriptor belongs to one kind of engine, so what was cached for it is what that engine makes. */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <P extends Primitive> P own(Primitive primitive) {
+        return (P) primitive;
+    }
+}

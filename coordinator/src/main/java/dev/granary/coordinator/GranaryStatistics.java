@@ -1,0 +1,43 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.TierStatistics;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * What one {@link Granary} has done up to a moment. Counters only grow.
+ *
+ * @param memoryHits primitives that were in this process already
+ * @param memoryMisses primitives that were not, or not yet
+ * @param local what the local tier answered
+ * @param bucket what the bucket answered; empty where there is none
+ * @param compiled primitives made from source
+ * @param compileFailures sources that did not compile
+ * @param notCacheable primitives made from source because their id is empty
+ * @param refusedByDriver verified binaries that the driver would not take; each was dropped and compiled anew
+ * @param recompiledByDriver binaries that the driver took and compiled anew; each is published again
+ * @param quarantined entries that were not tried because they ended a process before
+ * @param withoutBinaries compiled primitives whose binaries could not be taken
+ * @param dropped entries that could not be kept for upload
+ * @param leftForLater uploads that the next process will do
+ * @param adopted uploads taken over from processes that ended before
+ * @param compileTime time spent compiling
+ * @param timeSaved stored compile time of all hits, less the time to get them
+ */
+public record GranaryStatistics(
+        long memoryHits,
+        long memoryMisses,
+        TierStatistics.Snapshot local,
+        Optional<TierStatistics.Snapshot> bucket,
+        long compiled,
+        long compileFailures,
+        long notCacheable,
+        long refusedByDriver,
+        long recompiledByDriver,
+        long quarantined,
+        long withoutBinaries,
+        long dropped,
+        long leftForLater,
+        long adopted,
+        Duration compileTime,
+        Duration timeSaved) {}

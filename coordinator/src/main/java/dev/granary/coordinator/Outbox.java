@@ -1,0 +1,93 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Id;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UTFDataFormatException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What this process still has to upload, as one small file per entry: bucket and id. The entry itself is in the local tier. A process that
+ * ends before it has uploaded leaves its files to the next one. Thread-safe.
+ */
+final class Outbox {
+    /** Its sub-directory in a {@link Session}. */
+    static final String DIRECTORY = "outbox";
+
+    private static final String UNFINISHED = ".part";
+
+    private final Path directory;
+    private final String bucket;
+
+    /**
+     * The outbox of {@code session} for {@code bucket}.
+     *
+     * @throws IOException if the directory cannot be written
+     */
+    Outbox(Session session, String bucket) throws IOException {
+        this.directory = session.subdirectory(DIRECTORY);
+        this.bucket = bucket;
+    }
+
+    /** Notes that {@code id}'s entry is to be uploaded. */
+    void add(Id id) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            out.writeUTF(bucket);
+            out.write(id.bytes());
+        }
+        Path unfinished = directory.resolve(id.hash().hex() + UNFINISHED);
+        Files.write(unfinished, bytes.toByteArray());
+        Files.move(unfinished, directory.resolve(id.hash().hex()), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** Notes that {@code id}'s entry needs no upload any more. */
+    void remove(Id id) throws IOException {
+        Files.deleteIfExists(directory.resolve(id.hash().hex()));
+    }
+
+    /** Moves what a dead session has to upload to the same bucket into this outbox, and returns it. */
+    List<Id> inherit(Path deadSession) throws IOException {
+        List<Id> inherited = new ArrayList<>();
+        Path theirs = deadSession.resolve(DIRECTORY);
+        if (!Files.isDirectory(theirs)) {
+            return inherited;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(theirs)) {
+            for (Path file : files) {
+                Optional<Id> id = read(file);
+                if (id.isPresent()) {
+                    Files.move(file, directory.resolve(id.get().hash().hex()), StandardCopyOption.ATOMIC_MOVE);
+                    inherited.add(id.get());
+                }
+            }
+        }
+        return inherited;
+    }
+
+    /** The id in the file, or empty where the file is unfinished, damaged or for another bucket. */
+    private Optional<Id> read(Path file) throws IOException {
+        String name = file.getFileName().toString();
+        if (name.endsWith(UNFINISHED) || Files.size(file) > Id.MAX_BYTES) {
+            return Optional.empty();
+        }
+        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
+            if (!in.readUTF().equals(bucket)) {
+                return Optional.empty();
+            }
+            return Id.parse(in.readAllBytes()).filter(id -> id.hash().hex().equals(name));
+        } catch (EOFException | UTFDataFormatException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Entry;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Remembers entries during whose restore a process ended: drivers abort the process on binaries that they do not like, checksums or not.
+ *
+ * <p>A restore leaves a mark while it runs. The next process finds the marks of dead sessions and does not try those entries for a day.
+ * Thread-safe.
+ */
+final class Quarantine {
+    /** The sub-directory of a {@link Session} with the marks of running restores. */
+    static final String TRYING = "trying";
+
+    private static final Duration LENGTH = Duration.ofDays(1);
+
+    private final Path trying;
+    private final Path directory;
+    private final InstantSource clock;
+    private final Set<String> names = ConcurrentHashMap.newKeySet();
+
+    /**
+     * The quarantine of {@code localDirectory}, as its past processes left it.
+     *
+     * @throws IOException if the directory cannot be read or written
+     */
+    Quarantine(Path localDirectory, Session session, InstantSource clock) throws IOException {
+        this.trying = session.subdirectory(TRYING);
+        this.directory = localDirectory.resolve("quarantine");
+        this.clock = clock;
+        if (Files.isDirectory(directory)) {
+            readNames();
+        }
+    }
+
+    /** True where {@code entry} must not be tried now. */
+    boolean holds(Entry entry) {
+        return !names.isEmpty() && names.contains(name(entry));
+    }
+
+    /** Marks that {@code entry} is about to be restored. */
+    void begin(Entry entry) {
+        try {
+            Files.write(trying.resolve(name(entry)), new byte[0]);
+        } catch (IOException e) {
+            WarnOnce.warn("quarantine", "Restores cannot be marked, so an entry that ends a process is not recognised: " + e);
+        }
+    }
+
+    /** Removes the mark: the process has survived. */
+    void end(Entry entry) {
+        try {
+            Files.deleteIfExists(trying.resolve(name(entry)));
+        } catch (IOException e) {
+            WarnOnce.warn("quarantine", "The mark of a restore could not be removed: " + e);
+        }
+    }
+
+    /** Puts what a dead session was restoring into quarantine. */
+    void inherit(Path deadSession) throws IOException {
+        Path marks = deadSession.resolve(TRYING);
+        if (!Files.isDirectory(marks)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(marks)) {
+            for (Path file : files) {
+                String name = file.getFileName().toString();
+                Files.createDirectories(directory);
+                Files.move(file, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+                names.add(name);
+                WarnOnce.warn("quarantine",
+                        "A process ended while it restored entry " + name.substring(0, name.indexOf('-')) + "; it is not tried for a day.");
+            }
+        }
+    }
+
+    private void readNames() throws IOException {
+        Instant oldest = clock.instant().minus(LENGTH);
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            for (Path file : files) {
+                if (Files.getLastModifiedTime(file).toInstant().isBefore(oldest)) {
+                    Files.deleteIfExists(file);
+                } else {
+                    names.add(file.getFileName().toString());
+                }
+            }
+        }
+    }
+
+    private static String name(Entry entry) {
+        return entry.id().hash().hex() + "-" + entry.contentHash().hex();
+    }
+}

@@ -1,0 +1,168 @@
+package dev.granary.coordinator;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The presence of one {@link Granary} in the local directory: a sub-directory of its own with a file that it keeps locked, so that others
+ * can tell, without a clock and without asking, that it has ended, however it ended. It holds what must outlive the process: the
+ * {@link Outbox} and the marks of {@link Quarantine}.
+ */
+final class Session implements AutoCloseable {
+    private static final String UNBORN = "new-";
+    private static final Duration STILLBORN_AGE = Duration.ofDays(1);
+
+    /** Sessions of this JVM: locking their files again would not fail but, when closed, drop the first lock (POSIX). */
+    private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
+
+    private final Path sessions;
+    private final Path directory;
+    private final FileChannel channel;
+
+    private Session(Path sessions, Path directory, FileChannel channel) {
+        this.sessions = sessions;
+        this.directory = directory;
+        this.channel = channel;
+    }
+
+    /**
+     * Begins a session under {@code localDirectory}.
+     *
+     * @throws IOException if the directory cannot be written
+     */
+    static Session begin(Path localDirectory) throws IOException {
+        Path sessions = localDirectory.resolve("sessions");
+        Files.createDirectories(sessions, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
+        Path unborn = Files.createDirectory(sessions.resolve(UNBORN + name));
+        FileChannel channel = FileChannel.open(lockFile(unborn), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        Path directory = sessions.resolve(name);
+        try {
+            OURS.add(directory);
+            channel.lock();
+            // Visible to others only now, when the lock is held: nobody can take it for a dead one.
+            Files.move(unborn, directory, StandardCopyOption.ATOMIC_MOVE);
+            return new Session(sessions, directory, channel);
+        } catch (IOException | RuntimeException e) {
+            OURS.remove(directory);
+            channel.close();
+            throw e;
+        }
+    }
+
+    /** A sub-directory of this session, created. */
+    Path subdirectory(String name) throws IOException {
+        return Files.createDirectories(directory.resolve(name));
+    }
+
+    /** Takes over what an ended session left. */
+    @FunctionalInterface
+    interface Heir {
+        /** Moves what it wants out of the dead session's directory; the rest is deleted. */
+        void inherit(Path deadSession) throws IOException;
+    }
+
+    /** Lets {@code heir} inherit from every session that has ended, and removes those. */
+    void adoptDead(Heir heir) throws IOException {
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
+            for (Path session : all) {
+                if (session.getFileName().toString().startsWith(UNBORN)) {
+                    removeIfStillborn(session);
+                } else if (!OURS.contains(session)) {
+                    adopt(session, heir);
+                }
+            }
+        }
+    }
+
+    /** Ends the session; what it holds is for the next process to inherit, or gone with the directory if there is nothing. */
+    @Override
+    public void close() {
+        try {
+            if (isEmpty(directory.resolve(Outbox.DIRECTORY))) {
+                Files.deleteIfExists(directory.resolve(Outbox.DIRECTORY));
+                Files.deleteIfExists(directory.resolve(Quarantine.TRYING));
+                Files.deleteIfExists(lockFile(directory));
+                Files.deleteIfExists(directory);
+            }
+        } catch (IOException e) {
+            // What is left is a dead session like any other: the next process removes it.
+            WarnOnce.warn("session", "The session " + directory + " could not be removed: " + e);
+        } finally {
+            closeChannel();
+            OURS.remove(directory);
+        }
+    }
+
+    private void closeChannel() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            WarnOnce.warn("session", "The lock of session " + directory + " could not be closed: " + e);
+        }
+    }
+
+    /** A process that ended in the middle of {@link #begin} leaves a directory that nobody ever locked. */
+    private static void removeIfStillborn(Path session) throws IOException {
+        if (Files.getLastModifiedTime(session).toInstant().isBefore(Instant.now().minus(STILLBORN_AGE))) {
+            deleteAll(session);
+        }
+    }
+
+    private static void adopt(Path session, Heir heir) throws IOException {
+        Path file = lockFile(session);
+        if (!Files.exists(file)) {
+            deleteAll(session);
+            return;
+        }
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); @Nullable FileLock lock = channel.tryLock()) {
+            if (lock != null) {
+                heir.inherit(session);
+                deleteAll(session);
+            }
+        }
+    }
+
+    private static void deleteAll(Path session) throws IOException {
+        for (String name : new String[] {Outbox.DIRECTORY, Quarantine.TRYING}) {
+            Path sub = session.resolve(name);
+            if (Files.isDirectory(sub)) {
+                try (DirectoryStream<Path> files = Files.newDirectoryStream(sub)) {
+                    for (Path file : files) {
+                        Files.deleteIfExists(file);
+                    }
+                }
+                Files.deleteIfExists(sub);
+            }
+        }
+        Files.deleteIfExists(lockFile(session));
+        Files.deleteIfExists(session);
+    }
+
+    private static boolean isEmpty(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return true;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            return !files.iterator().hasNext();
+        }
+    }
+
+    private static Path lockFile(Path session) {
+        return session.resolve("lock");
+    }
+}

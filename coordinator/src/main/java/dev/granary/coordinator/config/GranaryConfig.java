@@ -1,0 +1,180 @@
+package dev.granary.coordinator.config;
+
+import dev.granary.cache.memory.PrimitiveCache;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How Granary works in this process. Immutable.
+ *
+ * <p>Each value comes from the first place that has it: code (the {@link Builder}, or the command line), the environment, the configuration
+ * file, the default. The file is TOML; it is the one named by {@code GRANARY_CONFIG}, else {@code granary/config.toml} under
+ * {@code XDG_CONFIG_HOME} (default {@code ~/.config}), if it exists.
+ *
+ * @param bucket the shared bucket; empty: none
+ * @param endpoint the address of the object store; empty: Amazon's of the region
+ * @param client the client library that talks to it
+ * @param directory the local tier's directory
+ * @param capacityBytes the local tier's limit, in bytes
+ * @param primitiveCacheCapacity how many primitives are kept in memory
+ * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
+ */
+public record GranaryConfig(
+        Optional<BucketAddress> bucket,
+        Optional<URI> endpoint,
+        TransportClient client,
+        Path directory,
+        long capacityBytes,
+        int primitiveCacheCapacity,
+        Duration flushLimit) {
+    /** The local tier's limit where nobody chose one: 4 GiB. */
+    public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
+
+    /** How long closing waits for uploads where nobody chose: 5 seconds. */
+    public static final Duration DEFAULT_FLUSH_LIMIT = Duration.ofSeconds(5);
+
+    private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
+
+    /** Starts a configuration in code. */
+    public static Builder builder() {
+        return new Builder(System.getenv());
+    }
+
+    /** What environment, file and defaults say. */
+    public static GranaryConfig fromEnvironment() throws ConfigException {
+        return builder().build();
+    }
+
+    /** Collects what code chooses; all that it leaves out comes from environment, file or defaults. Not thread-safe. */
+    public static final class Builder {
+        private Map<String, String> environment;
+        private @Nullable BucketAddress bucket;
+        private @Nullable URI endpoint;
+        private @Nullable TransportClient client;
+        private @Nullable Path directory;
+        private @Nullable Long capacityBytes;
+        private @Nullable Integer primitiveCacheCapacity;
+        private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
+        private boolean isOffline;
+
+        private Builder(Map<String, String> environment) {
+            this.environment = environment;
+        }
+
+        /** The environment to read; default: this process's. */
+        public Builder environment(Map<String, String> variables) {
+            environment = Map.copyOf(variables);
+            return this;
+        }
+
+        /** The shared bucket, such as {@code s3://name/prefix}; default: none. */
+        public Builder bucket(String address) throws ConfigException {
+            bucket = Setting.BUCKET.parse(address, "The bucket");
+            return this;
+        }
+
+        /** No bucket, whatever environment and file say. */
+        public Builder offline() {
+            isOffline = true;
+            return this;
+        }
+
+        /** The object store's address, with {@code http} or {@code https}; default: Amazon's. */
+        public Builder endpoint(String address) throws ConfigException {
+            endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
+            return this;
+        }
+
+        /** The client library, {@code aws} or {@code minio}; default: {@code aws}. */
+        public Builder client(String name) throws ConfigException {
+            client = Setting.CLIENT.parse(name, "The client");
+            return this;
+        }
+
+        /** The local tier's directory; default: {@code granary} under {@code XDG_CACHE_HOME} or {@code ~/.cache}. */
+        public Builder directory(Path path) {
+            directory = path;
+            return this;
+        }
+
+        /** The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. */
+        public Builder capacity(String size) throws ConfigException {
+            capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
+            return this;
+        }
+
+        /**
+         * How many primitives are kept in memory, 0 for none; default: {@value PrimitiveCache#DEFAULT_CAPACITY}.
+         *
+         * @throws ConfigException if negative
+         */
+        public Builder primitiveCacheCapacity(int primitives) throws ConfigException {
+            primitiveCacheCapacity =
+                    Setting.PRIMITIVE_CACHE_CAPACITY.parse(Integer.toString(primitives), "The capacity of the primitive cache");
+            return this;
+        }
+
+        /** How long {@code close} waits for uploads; default: 5 seconds. */
+        public Builder flushLimit(Duration limit) {
+            flushLimit = limit;
+            return this;
+        }
+
+        /**
+         * The configuration.
+         *
+         * @throws ConfigException if a value in the environment or the file is wrong
+         */
+        public GranaryConfig build() throws ConfigException {
+            ConfigFile file = ConfigFile.find(environment);
+            BucketAddress chosenBucket = isOffline ? null : first(bucket, Setting.BUCKET, file);
+            URI chosenEndpoint = isOffline ? null : first(endpoint, Setting.ENDPOINT, file);
+            TransportClient chosenClient = first(client, Setting.CLIENT, file);
+            Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
+            Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
+            return new GranaryConfig(
+                    Optional.ofNullable(chosenBucket),
+                    Optional.ofNullable(chosenEndpoint),
+                    chosenClient == null ? TransportClient.AWS : chosenClient,
+                    chosenDirectory == null ? defaultDirectory() : chosenDirectory,
+                    chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
+                    choosePrimitiveCacheCapacity(file),
+                    flushLimit);
+        }
+
+        private int choosePrimitiveCacheCapacity(ConfigFile file) throws ConfigException {
+            Integer chosen;
+            try {
+                chosen = first(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file);
+            } catch (ConfigException e) {
+                if (!environment.containsKey(Setting.PRIMITIVE_CACHE_CAPACITY.environment())) {
+                    throw e;
+                }
+                LOG.warn("{} The default of {} is used.", e.getMessage(), PrimitiveCache.DEFAULT_CAPACITY);
+                chosen = null;
+            }
+            return chosen == null ? PrimitiveCache.DEFAULT_CAPACITY : chosen;
+        }
+
+        private <T> @Nullable T first(@Nullable T inCode, Setting<T> setting, ConfigFile file) throws ConfigException {
+            if (inCode != null) {
+                return inCode;
+            }
+            String text = environment.get(setting.environment());
+            if (text != null && !text.isBlank()) {
+                return setting.parse(text, "The environment variable " + setting.environment());
+            }
+            return file.value(setting);
+        }
+
+        private Path defaultDirectory() throws ConfigException {
+            return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache", Setting.DIRECTORY.environment()).resolve("granary");
+        }
+    }
+}
