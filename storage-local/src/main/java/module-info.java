@@ -3,4 +3,5 @@ module dev.granary.local {
     requires transitive dev.granary.cache;
     requires org.slf4j;
 
+    exports dev.granary.local;
 }

@@ -1,0 +1,89 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/**
+ * Decides whether a directory may carry a cache, and creates it where it is missing. Whoever can write there decides what this process runs,
+ * so a link and a directory that others can write are refused.
+ */
+final class DirectoryCheck {
+    private static final String CHOOSE = "Choose another directory for the local cache, or ";
+
+    private DirectoryCheck() {}
+
+    static void prepare(Path directory) throws LocalDirectoryException {
+        try {
+            inspect(directory, Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
+        } catch (NoSuchFileException e) {
+            create(directory);
+        } catch (IOException e) {
+            throw new LocalDirectoryException(
+                    "The local cache cannot look at " + directory + " (" + e + "). " + CHOOSE + "give this user access to it.", e);
+        }
+    }
+
+    /** Attributes that make a new directory private, where the file system knows permissions. */
+    static FileAttribute<?>[] privateDirectory(Path where) {
+        return attributes(where, "rwx------");
+    }
+
+    /** Attributes that make a new file private, where the file system knows permissions. */
+    static FileAttribute<?>[] privateFile(Path where) {
+        return attributes(where, "rw-------");
+    }
+
+    private static FileAttribute<?>[] attributes(Path where, String permissions) {
+        if (!where.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            return new FileAttribute<?>[0];
+        }
+        return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))};
+    }
+
+    private static void inspect(Path directory, BasicFileAttributes attributes) throws IOException, LocalDirectoryException {
+        if (attributes.isSymbolicLink()) {
+            throw new LocalDirectoryException("The local cache directory " + directory + " is a symbolic link, which others may turn. "
+                    + "Configure the directory that it points to instead.");
+        }
+        if (!attributes.isDirectory()) {
+            throw new LocalDirectoryException(
+                    "The local cache directory " + directory + " is not a directory. " + CHOOSE + "remove what is there.");
+        }
+        if (!Files.isReadable(directory) || !Files.isExecutable(directory)) {
+            throw new LocalDirectoryException(
+                    "The local cache directory " + directory + " cannot be read by this user. " + CHOOSE + "run: chmod 700 " + directory);
+        }
+        PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+        if (view != null) {
+            Set<PosixFilePermission> permissions = view.readAttributes().permissions();
+            if (permissions.contains(PosixFilePermission.GROUP_WRITE) || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
+                throw new LocalDirectoryException("The local cache directory " + directory + " can be written by others ("
+                        + PosixFilePermissions.toString(permissions) + "), who could plant programs in it. " + CHOOSE
+                        + "look through it and run: chmod 700 " + directory);
+            }
+        }
+    }
+
+    private static void create(Path directory) throws LocalDirectoryException {
+        try {
+            Files.createDirectories(directory, privateDirectory(directory));
+        } catch (FileAlreadyExistsException e) {
+            throw new LocalDirectoryException(
+                    "The local cache directory " + directory + " cannot be created: " + e.getFile() + " is not a directory. " + CHOOSE
+                            + "remove what is there.", e);
+        } catch (IOException e) {
+            throw new LocalDirectoryException(
+                    "The local cache directory " + directory + " cannot be created (" + e + "). " + CHOOSE + "create it with mode 700.", e);
+        }
+    }
+}

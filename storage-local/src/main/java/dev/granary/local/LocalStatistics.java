@@ -1,0 +1,14 @@
+package dev.granary.local;
+
+/**
+ * What a local tier did in this process up to a moment, beyond the results that its callers saw.
+ *
+ * @param evictions entries removed to keep the capacity
+ * @param bytesEvicted their bytes
+ * @param healed damaged entries taken away by a look-up or replaced by a store
+ * @param sweptTemporaryFiles temporary files of writers that died, removed
+ * @param refusedTooLarge stores refused because one entry was larger than the capacity
+ * @param inputOutputErrors operations of the file system that failed
+ */
+public record LocalStatistics(
+        long evictions, long bytesEvicted, long healed, long sweptTemporaryFiles, long refusedTooLarge, long inputOutputErrors) {}

@@ -1,0 +1,42 @@
+package dev.granary.local;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Runs sweeps behind the callers: however often one is asked for, at most one waits and one runs. Thread-safe. */
+final class Maintenance {
+    private final Sweep sweep;
+    private final Executor background;
+    private final AtomicBoolean wanted = new AtomicBoolean();
+    private final ReentrantLock running = new ReentrantLock();
+
+    Maintenance(Sweep sweep, Executor background) {
+        this.sweep = sweep;
+        this.background = background;
+    }
+
+    /** Asks for a sweep, if one is due by then. */
+    void request() {
+        if (wanted.compareAndSet(false, true)) {
+            try {
+                background.execute(this::finish);
+            } catch (RejectedExecutionException e) {
+                return; // close() does it
+            }
+        }
+    }
+
+    /** Waits for a sweep that runs, and runs one that was asked for and has not begun. */
+    void finish() {
+        running.lock();
+        try {
+            if (wanted.getAndSet(false)) {
+                sweep.runIfDue();
+            }
+        } finally {
+            running.unlock();
+        }
+    }
+}

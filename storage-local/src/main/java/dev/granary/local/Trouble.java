@@ -1,0 +1,47 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Counts what the file system refuses to do, and warns once per kind. Thread-safe. */
+final class Trouble {
+    /** What was being done. */
+    enum Kind {
+        READING("An entry could not be read; it counts as a miss"),
+        WRITING("An entry could not be written; it is not kept"),
+        REMOVING("An entry could not be removed; the capacity may be exceeded"),
+        STAMPING("The last use of an entry could not be written; eviction falls back to the time of storing"),
+        ACCOUNTING("The account of used bytes could not be kept; the next sweep counts again"),
+        SWEEPING("The directory could not be walked; the capacity may be exceeded");
+
+        private final String meaning;
+
+        Kind(String meaning) {
+            this.meaning = meaning;
+        }
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(LocalTier.class);
+
+    private final LongAdder count = new LongAdder();
+    private final Set<Kind> warned = EnumSet.noneOf(Kind.class);
+
+    void record(Kind kind, IOException cause) {
+        count.increment();
+        boolean first;
+        synchronized (warned) {
+            first = warned.add(kind);
+        }
+        if (first) {
+            LOG.warn("{} ({}). Further failures of this kind are counted, not logged.", kind.meaning, cause.toString());
+        }
+    }
+
+    long count() {
+        return count.sum();
+    }
+}
