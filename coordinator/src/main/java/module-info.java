@@ -3,7 +3,13 @@ module dev.granary.coordinator {
     requires transitive dev.granary.cache;
     requires transitive dev.granary.gpu;
     requires dev.granary.local;
-    requires dev.granary.s3;
+    requires transitive dev.granary.s3;
+    requires com.google.gson;
+    requires info.picocli;
     requires org.slf4j;
+    requires org.tomlj;
 
+    exports dev.granary.coordinator;
+    exports dev.granary.coordinator.config;
+    exports dev.granary.coordinator.manifest;
 }

@@ -65,29 +65,41 @@ final class Outbox {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(theirs)) {
             for (Path file : files) {
-                Optional<Id> id = read(file);
-                if (id.isPresent()) {
-                    Files.move(file, directory.resolve(id.get().hash().hex()), StandardCopyOption.ATOMIC_MOVE);
-                    inherited.add(id.get());
+                switch (read(file)) {
+                    case Note.Ours ours -> {
+                        Files.move(file, directory.resolve(ours.id().hash().hex()), StandardCopyOption.ATOMIC_MOVE);
+                        inherited.add(ours.id());
+                    }
+                    case Note.OfAnotherBucket _ -> {} // waits for a process that knows the bucket
+                    case Note.Unreadable _ -> Files.delete(file);
                 }
             }
         }
         return inherited;
     }
 
-    /** The id in the file, or empty where the file is unfinished, damaged or for another bucket. */
-    private Optional<Id> read(Path file) throws IOException {
+    /** What a file of a dead session says. */
+    private sealed interface Note {
+        record Ours(Id id) implements Note {}
+
+        record OfAnotherBucket() implements Note {}
+
+        record Unreadable() implements Note {}
+    }
+
+    private Note read(Path file) throws IOException {
         String name = file.getFileName().toString();
         if (name.endsWith(UNFINISHED) || Files.size(file) > Id.MAX_BYTES) {
-            return Optional.empty();
+            return new Note.Unreadable();
         }
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
             if (!in.readUTF().equals(bucket)) {
-                return Optional.empty();
+                return new Note.OfAnotherBucket();
             }
-            return Id.parse(in.readAllBytes()).filter(id -> id.hash().hex().equals(name));
+            Optional<Id> id = Id.parse(in.readAllBytes()).filter(known -> known.hash().hex().equals(name));
+            return id.isPresent() ? new Note.Ours(id.get()) : new Note.Unreadable();
         } catch (EOFException | UTFDataFormatException e) {
-            return Optional.empty();
+            return new Note.Unreadable();
         }
     }
 }

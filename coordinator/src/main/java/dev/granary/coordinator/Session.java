@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class Session implements AutoCloseable {
     private static final String UNBORN = "new-";
     private static final Duration STILLBORN_AGE = Duration.ofDays(1);
+    private static final Duration FORGOTTEN_AGE = Duration.ofDays(30);
 
     /** Sessions of this JVM: locking their files again would not fail but, when closed, drop the first lock (POSIX). */
     private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
@@ -72,11 +73,11 @@ final class Session implements AutoCloseable {
     /** Takes over what an ended session left. */
     @FunctionalInterface
     interface Heir {
-        /** Moves what it wants out of the dead session's directory; the rest is deleted. */
+        /** Moves what it wants out of the dead session's directory, and deletes what nobody can want. */
         void inherit(Path deadSession) throws IOException;
     }
 
-    /** Lets {@code heir} inherit from every session that has ended, and removes those. */
+    /** Lets {@code heir} inherit from every session that has ended, and removes those that are empty then. */
     void adoptDead(Heir heir) throws IOException {
         try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
             for (Path session : all) {
@@ -118,9 +119,13 @@ final class Session implements AutoCloseable {
 
     /** A process that ended in the middle of {@link #begin} leaves a directory that nobody ever locked. */
     private static void removeIfStillborn(Path session) throws IOException {
-        if (Files.getLastModifiedTime(session).toInstant().isBefore(Instant.now().minus(STILLBORN_AGE))) {
+        if (isOlderThan(session, STILLBORN_AGE)) {
             deleteAll(session);
         }
+    }
+
+    private static boolean isOlderThan(Path file, Duration age) throws IOException {
+        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(age));
     }
 
     private static void adopt(Path session, Heir heir) throws IOException {
@@ -132,7 +137,9 @@ final class Session implements AutoCloseable {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); @Nullable FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 heir.inherit(session);
-                deleteAll(session);
+                if (isEmpty(session.resolve(Outbox.DIRECTORY)) || isOlderThan(session, FORGOTTEN_AGE)) {
+                    deleteAll(session); // else it has uploads for a bucket that this process does not know
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ import java.util.List;
  * Compiler options as tokens, in one spelling: {@code -D X} becomes {@code -DX}, so that a list and a string of the same options are
  * equal. Quotes group words, as in a shell. The order stays: a later option may override an earlier one.
  */
-final class BuildOptions {
+public final class BuildOptions {
     private static final List<String> WITH_SEPARATE_VALUE = List.of("-D", "-I", "-U", "-include");
 
     private BuildOptions() {}
@@ -17,12 +17,12 @@ final class BuildOptions {
      *
      * @throws IllegalArgumentException if a quote is not closed or a value is missing
      */
-    static List<String> parse(String options) {
+    public static List<String> parse(String options) {
         return joinValues(split(options));
     }
 
     /** The tokens in the spelling that drivers take. */
-    static String format(List<String> tokens) {
+    public static String format(List<String> tokens) {
         StringBuilder text = new StringBuilder();
         for (String token : tokens) {
             text.append(text.isEmpty() ? "" : " ");

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Everything that decides what a program of kernels compiles to: sources, headers with their content, options, entry points, announced
  * launches, an extra digest, a user tag, and the target. Immutable; compared by these, its hash computed once.
  *
- * <p>Line endings count as {@code \n}. Names of files do not enter, except the names under which headers are included. What the key cannot
+ * <p>Line endings count as {@code \n}. Of files only the places of headers relative to the source enter. What the key cannot
  * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
  * {@code -I} directory, an include whose name a macro makes, an included file that the compiler would find in the working directory.
  */
@@ -27,6 +27,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final Target target;
     private final List<String> sources;
     private final NavigableMap<String, String> headers;
+    private final List<String> includeDirectories;
     private final List<String> options;
     private final SortedSet<String> entries;
     private final SortedSet<Launch> launches;
@@ -40,13 +41,14 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         target = from.target;
         sources = List.copyOf(from.sources);
         headers = Collections.unmodifiableNavigableMap(new TreeMap<>(from.headers));
+        includeDirectories = List.copyOf(from.includeDirectories);
         options = List.copyOf(from.options);
         entries = Collections.unmodifiableSortedSet(new TreeSet<>(from.entries));
         launches = Collections.unmodifiableSortedSet(
                 DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(from.launches) : new TreeSet<>());
         extraDigest = from.extraDigest;
         tag = from.tag;
-        hash = List.of(target, sources, headers, options, entries, launches, extraDigest, tag).hashCode();
+        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, extraDigest, tag).hashCode();
     }
 
     /** Starts a descriptor; {@code name} is for people and does not enter the id. */
@@ -60,6 +62,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private final String name;
         private final List<String> sources = new ArrayList<>();
         private final TreeMap<String, String> headers = new TreeMap<>();
+        private final List<String> includeDirectories = new ArrayList<>();
         private final List<String> options = new ArrayList<>();
         private final TreeSet<String> entries = new TreeSet<>();
         private final TreeSet<Launch> launches = new TreeSet<>();
@@ -78,16 +81,23 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         }
 
         /**
-         * Adds a header under the name by which it is included, relative to the include root: {@code math.clh}, {@code sub/x.h},
-         * {@code ../common/y.h}.
+         * Adds a header at its place relative to the source: {@code math.clh}, {@code sub/x.h}, {@code ../common/y.h}.
          *
-         * @throws IllegalArgumentException if the name is empty or absolute
+         * @throws IllegalArgumentException if the place is empty or absolute
          */
-        public Builder header(String includeName, String text) {
-            if (includeName.isEmpty() || includeName.startsWith("/")) {
-                throw new IllegalArgumentException("A header's name must be relative, as #include names it: '" + includeName + "'");
-            }
-            headers.put(includeName, normalized(text));
+        public Builder header(String place, String text) {
+            headers.put(relative(place), normalized(text));
+            return this;
+        }
+
+        /**
+         * Lets headers be found in that directory as well, as {@code -I} does; its place is relative to the source. The source's own
+         * directory always comes first.
+         *
+         * @throws IllegalArgumentException if the place is empty or absolute
+         */
+        public Builder includeDirectory(String place) {
+            includeDirectories.add(relative(place));
             return this;
         }
 
@@ -141,6 +151,13 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             }
             return new KernelDescriptor(this);
         }
+
+        private static String relative(String place) {
+            if (place.isEmpty() || place.startsWith("/")) {
+                throw new IllegalArgumentException("The place of a header must be relative to the source, not '" + place + "'");
+            }
+            return place;
+        }
     }
 
     @Override
@@ -168,7 +185,12 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return sources;
     }
 
-    /** The headers by the name under which they are included. */
+    /** The directories that are searched after the source's own, relative to it. */
+    public List<String> includeDirectories() {
+        return includeDirectories;
+    }
+
+    /** The headers by their place relative to the source. */
     public NavigableMap<String, String> headers() {
         return headers;
     }
@@ -207,6 +229,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                         && target.equals(that.target)
                         && sources.equals(that.sources)
                         && headers.equals(that.headers)
+                        && includeDirectories.equals(that.includeDirectories)
                         && options.equals(that.options)
                         && entries.equals(that.entries)
                         && launches.equals(that.launches)
@@ -233,6 +256,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         Id.Builder key = Id.builder(target).field("kind", "kernel-source");
         sources.forEach(text -> key.field("source", text));
         headers.forEach((include, text) -> key.field("header", include).field("content", text));
+        includeDirectories.forEach(directory -> key.field("include-directory", directory));
         options.forEach(option -> key.field("option", option));
         entries.forEach(entry -> key.field("entry", entry));
         launches.forEach(launch -> key.field("launch", launch.toString()));

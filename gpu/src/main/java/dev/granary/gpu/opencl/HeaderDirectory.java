@@ -1,5 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileVisitResult;
@@ -7,6 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -15,28 +19,34 @@ import org.jspecify.annotations.Nullable;
  * meanwhile. Closing removes it.
  */
 final class HeaderDirectory implements AutoCloseable {
-    /** The include root lies this deep, so that names that begin with {@code ../} stay inside. */
+    /** The source's place lies this deep, so that places that begin with {@code ../} stay inside. */
     private static final int DEPTH = 8;
 
     private final Path top;
     private final Path root;
+    private final List<Path> directories = new ArrayList<>();
 
     /**
      * Writes the headers.
      *
      * @throws IOException if the temporary directory cannot be written, or a name leads out of it
      */
-    HeaderDirectory(Map<String, String> headers) throws IOException {
+    HeaderDirectory(KernelDescriptor descriptor) throws IOException {
         top = Files.createTempDirectory("granary-headers-").toRealPath();
         Path deep = top;
         for (int i = 0; i < DEPTH; i++) {
             deep = deep.resolve("i");
         }
-        root = deep;
+        root = Files.createDirectories(deep);
+        directories.add(root);
         try {
-            Files.createDirectories(root);
-            for (Map.Entry<String, String> header : headers.entrySet()) {
-                write(header.getKey(), header.getValue());
+            for (String place : descriptor.includeDirectories()) {
+                directories.add(Files.createDirectories(inside(place)));
+            }
+            for (Map.Entry<String, String> header : descriptor.headers().entrySet()) {
+                Path file = inside(header.getKey());
+                Files.createDirectories(file.getParent());
+                Files.writeString(file, header.getValue());
             }
         } catch (IOException e) {
             close();
@@ -44,9 +54,9 @@ final class HeaderDirectory implements AutoCloseable {
         }
     }
 
-    /** The directory to be named with {@code -I}. */
-    Path root() {
-        return root;
+    /** The options that make the compiler look here, the source's own directory first. */
+    String options() {
+        return BuildOptions.format(directories.stream().map(directory -> "-I" + directory).toList());
     }
 
     @Override
@@ -70,12 +80,11 @@ final class HeaderDirectory implements AutoCloseable {
         }
     }
 
-    private void write(String name, String text) throws IOException {
-        Path file = root.resolve(name).normalize();
-        if (!file.startsWith(top) || file.equals(top)) {
-            throw new IOException("The header name " + name + " leads out of the include directory");
+    private Path inside(String place) throws IOException {
+        Path path = root.resolve(place).normalize();
+        if (!path.startsWith(top) || path.equals(top)) {
+            throw new IOException("the place " + place + " leads out of the directory of headers");
         }
-        Files.createDirectories(file.getParent());
-        Files.writeString(file, text);
+        return path;
     }
 }

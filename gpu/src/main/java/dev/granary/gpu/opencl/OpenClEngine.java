@@ -195,10 +195,10 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
             build(program, descriptor, descriptor.options());
             return;
         }
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor.headers())) {
-            build(program, descriptor, "-I" + headers.root() + " " + descriptor.options());
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor)) {
+            build(program, descriptor, headers.options() + " " + descriptor.options());
         } catch (IOException e) {
-            throw new CompileException(descriptor.name() + ": its headers could not be written for the compiler: " + e.getMessage(), "");
+            throw new CompileException(descriptor.name() + ": its headers could not be laid out for the compiler: " + e.getMessage(), "");
         }
     }
 

@@ -1,0 +1,95 @@
+package dev.granary.coordinator;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+
+/**
+ * Counters of all processes that have used a local directory, added up as each closes: what {@code granary stats} shows. A process that is
+ * killed is missing from them.
+ */
+public final class Totals {
+    private static final Object IN_THIS_JVM = new Object(); // file locks do not exclude threads of one JVM from each other
+
+    private final Path file;
+    private final Path lock;
+
+    /** The totals of the local directory. */
+    public Totals(Path localDirectory) {
+        this.file = localDirectory.resolve("statistics.properties");
+        this.lock = localDirectory.resolve("statistics.lock");
+    }
+
+    /** The counters by name; none where nothing was counted yet or the file cannot be understood. */
+    public Map<String, Long> read() throws IOException {
+        Map<String, Long> totals = new TreeMap<>();
+        if (Files.exists(file)) {
+            Properties stored = new Properties();
+            try (Reader in = Files.newBufferedReader(file)) {
+                stored.load(in);
+            } catch (IllegalArgumentException e) {
+                return totals; // not a properties file any more: counted anew
+            }
+            stored.stringPropertyNames().forEach(name -> add(totals, name, stored.getProperty(name)));
+        }
+        return totals;
+    }
+
+    /** Adds what one process has counted. */
+    void add(GranaryStatistics statistics) throws IOException {
+        synchronized (IN_THIS_JVM) {
+            try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                    var _ = channel.lock()) {
+                Map<String, Long> totals = read();
+                counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
+                write(totals);
+            }
+        }
+    }
+
+    private void write(Map<String, Long> totals) throws IOException {
+        Properties stored = new Properties();
+        totals.forEach((name, count) -> stored.setProperty(name, count.toString()));
+        Path unfinished = file.resolveSibling(file.getFileName() + ".part");
+        try (Writer out = Files.newBufferedWriter(unfinished)) {
+            stored.store(out, null);
+        }
+        Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Map<String, Long> counters(GranaryStatistics statistics) {
+        Map<String, Long> counters = new TreeMap<>();
+        counters.put("processes", 1L);
+        counters.put("memory-hits", statistics.memoryHits());
+        counters.put("local-hits", statistics.local().hits());
+        counters.put("local-damaged", statistics.local().damaged().values().stream().mapToLong(Long::longValue).sum());
+        counters.put("local-stored", statistics.local().stored());
+        statistics.bucket().ifPresent(bucket -> {
+            counters.put("bucket-hits", bucket.hits());
+            counters.put("bucket-damaged", bucket.damaged().values().stream().mapToLong(Long::longValue).sum());
+            counters.put("bucket-unavailable", bucket.unavailable());
+            counters.put("bucket-stored", bucket.stored());
+        });
+        counters.put("compiled", statistics.compiled());
+        counters.put("compile-failures", statistics.compileFailures());
+        counters.put("compile-millis", statistics.compileTime().toMillis());
+        counters.put("saved-millis", statistics.timeSaved().toMillis());
+        return counters;
+    }
+
+    private static void add(Map<String, Long> totals, String name, String count) {
+        try {
+            totals.put(name, Long.parseLong(count));
+        } catch (NumberFormatException e) {
+            totals.put(name, 0L); // damaged: this counter starts anew
+        }
+    }
+}
