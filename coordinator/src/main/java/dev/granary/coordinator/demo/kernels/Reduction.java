@@ -1,0 +1,49 @@
+package dev.granary.coordinator.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/**
+ * Sum, smallest, largest and the first place of the largest of an array of integers, by a tree reduction in two phases (Harris, "Optimizing
+ * Parallel Reduction in CUDA").
+ */
+final class Reduction {
+    private static final int COUNT = 50_021;
+    private static final int SUMMARY_INTS = 4;
+
+    private Reduction() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("reduction", "reduction.cl")
+                .with("-D GROUP=64")
+                .launching("reduce_elements", Geometry.of(5_120).local(64))
+                .launching("reduce_groups", Geometry.of(64).local(64))
+                .checkedBy(Reduction::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        // Every extreme value occurs more than once, so that the first place is a question.
+        int[] values = random.ints(COUNT, -2_000, 2_000).map(value -> value * 1_000_003).toArray();
+        int groups = bench.groupsOf("reduce_elements");
+        OpenClBuffer summaries = bench.ints(groups * SUMMARY_INTS);
+        OpenClBuffer total = bench.ints(SUMMARY_INTS);
+        bench.launch("reduce_elements", bench.input(values), COUNT, summaries);
+        bench.launch("reduce_groups", summaries, groups, total);
+        return new Comparison().ints("sum, smallest, largest, place", reference(values), Bench.intsOf(total)).verdict();
+    }
+
+    private static int[] reference(int[] values) {
+        int sum = 0;
+        int smallest = Integer.MAX_VALUE;
+        int place = 0;
+        for (int i = 0; i < values.length; i++) {
+            sum += values[i];
+            smallest = Math.min(smallest, values[i]);
+            if (values[i] > values[place]) {
+                place = i;
+            }
+        }
+        return new int[] {sum, smallest, values[place], place};
+    }
+}
