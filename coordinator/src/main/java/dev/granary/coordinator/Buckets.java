@@ -1,18 +1,27 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.S3Config;
 import java.util.Optional;
 
-/** Opens the bucket that a configuration names. */
+/** Makes the bucket tier that a configuration names. */
 final class Buckets {
     private Buckets() {}
 
-    static Optional<PersistentCache> open(GranaryConfig config) {
-        return Optional.empty();
+    /** The bucket tier, opened without asking the bucket; empty where none is configured. */
+    static Optional<BucketTier> open(GranaryConfig config) {
+        return config.bucket().map(location -> {
+            S3Config.Builder settings = S3Config.builder(location).client(config.client());
+            config.endpoint().ifPresent(settings::endpoint);
+            return BucketTier.open(settings.build());
+        });
     }
 
+    /** What names the bucket among all buckets of all servers; empty text where none is configured. */
     static String name(GranaryConfig config) {
-        return config.bucket() + " " + config.endpoint();
+        return config.bucket()
+                .map(location -> location + config.endpoint().map(endpoint -> " at " + endpoint).orElse(""))
+                .orElse("");
     }
 }

@@ -87,7 +87,7 @@ record Stores(
         session.ifPresent(Session::close);
     }
 
-    private static LocalTier openLocal(GranaryConfig config) throws ConfigException {
+    static LocalTier openLocal(GranaryConfig config) throws ConfigException {
         Path directory = config.directory();
         try {
             return LocalTier.open(LocalConfig.builder(directory).capacityBytes(config.capacityBytes()).build());

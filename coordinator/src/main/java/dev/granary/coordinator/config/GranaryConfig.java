@@ -1,6 +1,8 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Location;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,9 +28,9 @@ import org.slf4j.LoggerFactory;
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  */
 public record GranaryConfig(
-        Optional<BucketAddress> bucket,
+        Optional<S3Location> bucket,
         Optional<URI> endpoint,
-        TransportClient client,
+        S3Client client,
         Path directory,
         long capacityBytes,
         int primitiveCacheCapacity,
@@ -54,9 +56,9 @@ public record GranaryConfig(
     /** Collects what code chooses; all that it leaves out comes from environment, file or defaults. Not thread-safe. */
     public static final class Builder {
         private Map<String, String> environment;
-        private @Nullable BucketAddress bucket;
+        private @Nullable S3Location bucket;
         private @Nullable URI endpoint;
-        private @Nullable TransportClient client;
+        private @Nullable S3Client client;
         private @Nullable Path directory;
         private @Nullable Long capacityBytes;
         private @Nullable Integer primitiveCacheCapacity;
@@ -133,15 +135,15 @@ public record GranaryConfig(
          */
         public GranaryConfig build() throws ConfigException {
             ConfigFile file = ConfigFile.find(environment);
-            BucketAddress chosenBucket = isOffline ? null : first(bucket, Setting.BUCKET, file);
+            S3Location chosenBucket = isOffline ? null : first(bucket, Setting.BUCKET, file);
             URI chosenEndpoint = isOffline ? null : first(endpoint, Setting.ENDPOINT, file);
-            TransportClient chosenClient = first(client, Setting.CLIENT, file);
+            S3Client chosenClient = first(client, Setting.CLIENT, file);
             Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
             return new GranaryConfig(
                     Optional.ofNullable(chosenBucket),
                     Optional.ofNullable(chosenEndpoint),
-                    chosenClient == null ? TransportClient.AWS : chosenClient,
+                    chosenClient == null ? S3Client.AWS : chosenClient,
                     chosenDirectory == null ? defaultDirectory() : chosenDirectory,
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     choosePrimitiveCacheCapacity(file),

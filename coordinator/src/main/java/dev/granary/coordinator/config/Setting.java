@@ -1,5 +1,7 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Location;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
@@ -16,11 +18,11 @@ import java.util.Locale;
  * @param parser reads the text; throws {@link IllegalArgumentException} for a wrong one
  */
 record Setting<T>(String key, String environment, String expected, Parser<T> parser) {
-    static final Setting<BucketAddress> BUCKET =
-            new Setting<>("bucket", "GRANARY_BUCKET", "s3://name or s3://name/prefix", BucketAddress::parse);
+    static final Setting<S3Location> BUCKET =
+            new Setting<>("bucket", "GRANARY_BUCKET", "s3://name or s3://name/prefix", S3Location::parse);
     static final Setting<URI> ENDPOINT =
             new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", "an address such as http://127.0.0.1:9000", Setting::endpoint);
-    static final Setting<TransportClient> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", "aws or minio", TransportClient::parse);
+    static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", "aws or minio", Setting::client);
     static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", "a directory", Setting::path);
     static final Setting<Long> CAPACITY =
             new Setting<>("capacity", "GRANARY_CAPACITY", "a size such as 4GiB, 500MiB, or a number of MiB", Setting::size);
@@ -43,6 +45,14 @@ record Setting<T>(String key, String environment, String expected, Parser<T> par
         } catch (IllegalArgumentException e) {
             throw new ConfigException(place + " is '" + text + "', but should be " + expected + ".");
         }
+    }
+
+    private static S3Client client(String text) {
+        return switch (text) {
+            case "aws" -> S3Client.AWS;
+            case "minio" -> S3Client.MINIO;
+            default -> throw new IllegalArgumentException(text);
+        };
     }
 
     private static URI endpoint(String text) {

@@ -4,6 +4,7 @@ import dev.granary.gpu.Geometry;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -16,6 +17,7 @@ public final class OpenClKernels implements AutoCloseable {
     private final OpenClPrimitive primitive;
     private final ProgramHandle program;
     private final Map<String, Long> kernels = new HashMap<>();
+    private long launchNanos;
     private boolean isClosed;
 
     OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, ProgramHandle program) {
@@ -38,12 +40,19 @@ public final class OpenClKernels implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("The kernels are closed");
         }
+        long start = System.nanoTime();
         long handle = kernels.computeIfAbsent(kernel, name -> engine.binding().createKernel(program.program(), name));
         for (int i = 0; i < arguments.length; i++) {
             setArgument(handle, i, arguments[i]);
         }
         engine.binding().launch(engine.queue(), handle, geometry.global(), geometry.local());
+        launchNanos += System.nanoTime() - start;
         primitive.launched(kernel, geometry);
+    }
+
+    /** The time spent in {@link #launch} so far, what drivers compile at a first launch included. */
+    public Duration launchTime() {
+        return Duration.ofNanos(launchNanos);
     }
 
     @Override

@@ -1,0 +1,108 @@
+package dev.granary.coordinator;
+
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.Finding;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Tries out all that Granary needs on this machine. */
+public final class Doctor {
+    private static final long LITTLE_SPACE_BYTES = 256L << 20;
+
+    private final List<Check> checks = new ArrayList<>();
+
+    private Doctor() {}
+
+    /** One thing that was tried. */
+    public sealed interface Check {
+        /**
+         * It works.
+         *
+         * @param subject what was tried
+         * @param finding what was seen
+         */
+        record Sound(String subject, String finding) implements Check {}
+
+        /**
+         * It does not.
+         *
+         * @param subject what was tried
+         * @param cause what is wrong, one line
+         * @param cure what to do, one line
+         */
+        record Problem(String subject, String cause, String cure) implements Check {}
+    }
+
+    /** Examines driver, local directory and bucket, in this order. */
+    public static List<Check> examine(GranaryConfig config) {
+        Doctor doctor = new Doctor();
+        doctor.sound("java", System.getProperty("java.version") + ", granary " + Version.NUMBER);
+        doctor.examineOpenCl();
+        doctor.examineDirectory(config);
+        doctor.examineBucket(config);
+        return List.copyOf(doctor.checks);
+    }
+
+    private void examineOpenCl() {
+        switch (OpenCl.probe()) {
+            case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it; compiling and restoring need it");
+            case OpenCl.Probe.Found found when found.devices().isEmpty() ->
+                problem("opencl", "the loader knows no device", "install a driver, on Debian: apt-get install pocl-opencl-icd");
+            case OpenCl.Probe.Found found -> {
+                for (OpenClDevice device : found.devices()) {
+                    sound("opencl", device + ", target " + device.target().path());
+                }
+            }
+        }
+    }
+
+    private void examineDirectory(GranaryConfig config) {
+        try (LocalTier tier = Stores.openLocal(config)) {
+            if (!Files.isWritable(config.directory())) {
+                problem("directory", config.directory() + " cannot be written: entries are read, none are kept",
+                        "give this user write access, or name another directory with --dir or GRANARY_DIR");
+                return;
+            }
+            long space = Files.getFileStore(config.directory()).getUsableSpace();
+            if (space < LITTLE_SPACE_BYTES) {
+                problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
+            } else {
+                sound("directory", config.directory() + ", " + (tier.usedBytes() >> 20) + " of " + (tier.capacityBytes() >> 20) + " MiB used");
+            }
+        } catch (ConfigException | IOException e) {
+            problem("directory", String.valueOf(e.getMessage()), "name another directory with --dir or GRANARY_DIR");
+        }
+    }
+
+    private void examineBucket(GranaryConfig config) {
+        Optional<BucketTier> bucket = Buckets.open(config);
+        if (bucket.isEmpty()) {
+            sound("bucket", "none is configured: kernels are shared on this machine only (--bucket or GRANARY_BUCKET)");
+            return;
+        }
+        try (BucketTier tier = bucket.get()) {
+            for (Finding finding : tier.check()) {
+                switch (finding) {
+                    case Finding.Sound works -> sound("bucket", works.what());
+                    case Finding.Problem broken -> problem("bucket", broken.cause(), broken.cure());
+                }
+            }
+        }
+    }
+
+    private void sound(String subject, String finding) {
+        checks.add(new Check.Sound(subject, finding));
+    }
+
+    private void problem(String subject, String cause, String cure) {
+        checks.add(new Check.Problem(subject, cause, cure));
+    }
+}

@@ -1,0 +1,73 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What one tier holds, for tools that look into it: {@code ls}, {@code inspect}, {@code stats}. Not thread-safe.
+ */
+public final class Inventory implements AutoCloseable {
+    private final PersistentCache cache;
+    private final Catalog catalog;
+    private final String name;
+
+    private <T extends PersistentCache & Catalog> Inventory(T tier, String name) {
+        this.cache = tier;
+        this.catalog = tier;
+        this.name = name;
+    }
+
+    /**
+     * Opens the local tier.
+     *
+     * @throws ConfigException if its directory cannot be used
+     */
+    public static Inventory ofLocal(GranaryConfig config) throws ConfigException {
+        return new Inventory(Stores.openLocal(config), config.directory().toString());
+    }
+
+    /**
+     * Opens the bucket.
+     *
+     * @throws ConfigException if none is configured
+     */
+    public static Inventory ofBucket(GranaryConfig config) throws ConfigException {
+        return new Inventory(
+                Buckets.open(config).orElseThrow(() -> new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.")),
+                Buckets.name(config));
+    }
+
+    /** Where the tier is. */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * All entries, the most recently used first.
+     *
+     * @throws IOException if the tier cannot be listed
+     */
+    public List<Catalog.Listed> entries() throws IOException {
+        List<Catalog.Listed> entries = new ArrayList<>();
+        catalog.list(entries::add);
+        entries.sort(Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed());
+        return entries;
+    }
+
+    /** Reads and verifies a listed entry. */
+    public LoadResult read(Catalog.Listed listed) {
+        return catalog.read(listed);
+    }
+
+    @Override
+    public void close() {
+        cache.close();
+    }
+}

@@ -1,0 +1,31 @@
+package dev.granary.coordinator.cli;
+
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClDevice;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The option that chooses an OpenCL device. */
+final class DeviceOption {
+    @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
+    private @Nullable String name;
+
+    OpenClDevice device() throws FailedException {
+        List<OpenClDevice> devices = switch (OpenCl.probe()) {
+            case OpenCl.Probe.Found found -> found.devices();
+            case OpenCl.Probe.Missing missing -> throw new FailedException("there is no OpenCL here: " + missing.cause());
+        };
+        if (devices.isEmpty()) {
+            throw new FailedException("the OpenCL loader knows no device; install a driver, on Debian: apt-get install pocl-opencl-icd");
+        }
+        String wanted = name == null ? "" : name.toLowerCase(Locale.ROOT);
+        return devices.stream()
+                .filter(device -> device.toString().toLowerCase(Locale.ROOT).contains(wanted))
+                .findFirst()
+                .orElseThrow(() -> new FailedException("no device is called '" + name + "'; there are: "
+                        + devices.stream().map(OpenClDevice::toString).collect(Collectors.joining(", "))));
+    }
+}

@@ -1,0 +1,128 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.coordinator.Inventory;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code granary inspect}: verifies one entry and tells all that is known of it. */
+@Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
+final class InspectCommand implements Callable<Integer> {
+    private static final int SHOWN_CHARACTERS = 60;
+
+    @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
+    private String prefix = "";
+
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
+    @Mixin
+    private TierOption tier = new TierOption();
+
+    @Option(names = "--json", description = "print one JSON object")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws Exception {
+        if (!prefix.matches("[0-9a-f]{1,64}")) {
+            throw new UsageException("'" + prefix + "' is no id: ids consist of the digits 0-9 and a-f, as granary ls shows them");
+        }
+        try (Inventory inventory = tier.open(stores.config())) {
+            Catalog.Listed listed = find(inventory);
+            return switch (inventory.read(listed)) {
+                case LoadResult.Hit hit -> {
+                    print(listed, hit.entry());
+                    yield 0;
+                }
+                case LoadResult.Damaged damaged -> throw new FailedException("entry " + listed.hash() + " is damaged ("
+                        + damaged.damage() + ": " + damaged.detail() + "); it is never used, and the next store of this id replaces it");
+                case LoadResult.Absent _ -> throw new FailedException("entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable lost -> throw new FailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
+            };
+        } catch (IOException e) {
+            throw new FailedException("the entries cannot be listed: " + e.getMessage());
+        }
+    }
+
+    private Catalog.Listed find(Inventory inventory) throws IOException, FailedException {
+        List<Catalog.Listed> found =
+                inventory.entries().stream().filter(entry -> entry.hash().hex().startsWith(prefix)).toList();
+        if (found.size() == 1) {
+            return found.getFirst();
+        }
+        throw new FailedException(found.isEmpty()
+                ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
+                : found.size() + " entries have ids that begin with " + prefix + "; give more digits");
+    }
+
+    private void print(Catalog.Listed listed, Entry entry) {
+        PrintWriter out = spec.commandLine().getOut();
+        if (json) {
+            Json.print(out, json(listed, entry));
+            return;
+        }
+        Table table = new Table("id", "<" + entry.id().hash());
+        table.row("verified", "yes: full key, checksums");
+        table.row("target", entry.id().target().path());
+        table.row("device", entry.id().target().device());
+        table.row("driver", entry.id().target().driver());
+        table.row("binaries", entry.binaries().count() + ", " + Text.bytes(entry.binaries().byteSize()));
+        table.row("stored", Text.bytes(listed.bytes()));
+        table.row("compiled in", Text.time(entry.compileTime()));
+        table.row("content", "sha256 " + entry.contentHash());
+        entry.metadata().ifPresent(metadata -> {
+            table.row("kernels", String.join(", ", metadata.kernels()));
+            table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
+            table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
+            table.row("made at", metadata.createdAt().toString());
+            table.row("key", metadata.readableKey());
+        });
+        for (Id.Field field : entry.id().fields().subList(4, entry.id().fields().size())) {
+            table.row("  " + field.name(), shown(field));
+        }
+        table.print(out);
+    }
+
+    private static JsonObject json(Catalog.Listed listed, Entry entry) {
+        JsonArray fields = new JsonArray();
+        entry.id().fields().forEach(field -> fields.add(Json.object("name", field.name(), "value", field.text())));
+        JsonObject object = Json.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
+                "bytes", entry.binaries().byteSize(), "compileMillis", Text.millis(entry.compileTime()),
+                "contentSha256", entry.contentHash().hex(), "key", fields);
+        entry.metadata().ifPresent(metadata -> {
+            object.add("kernels", strings(metadata.kernels()));
+            object.add("geometries", strings(metadata.geometries()));
+            object.addProperty("producer", metadata.producer());
+            object.addProperty("createdAt", metadata.createdAt().toString());
+            object.addProperty("libraryVersion", metadata.libraryVersion());
+        });
+        return object;
+    }
+
+    private static JsonArray strings(List<String> texts) {
+        JsonArray array = new JsonArray();
+        texts.forEach(array::add);
+        return array;
+    }
+
+    private static String shown(Id.Field field) {
+        String text = field.text().strip().replaceAll("\\s+", " ");
+        return text.length() <= SHOWN_CHARACTERS ? text : text.substring(0, SHOWN_CHARACTERS) + "... (" + field.value().length + " bytes)";
+    }
+}

@@ -1,0 +1,133 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.Obtained;
+import dev.granary.coordinator.Source;
+import dev.granary.coordinator.manifest.KernelFiles;
+import dev.granary.coordinator.manifest.ManifestKernel;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClPrimitive;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.NoSuchFileException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** Gets the kernels of a manifest through the cache, one after the other, and keeps what became of each. */
+final class KernelRun {
+    private final Granary granary;
+    private final OpenClEngine engine;
+    private final List<Result> results = new ArrayList<>();
+
+    KernelRun(Granary granary, OpenClEngine engine) {
+        this.granary = granary;
+        this.engine = engine;
+    }
+
+    /** What became of one kernel. */
+    sealed interface Result {
+        String name();
+
+        record Got(String name, KernelDescriptor descriptor, Source source, Duration took, long bytes) implements Result {}
+
+        record Failed(String name, Duration took, String reason) implements Result {}
+    }
+
+    /** Gets all kernels; one that fails does not keep the others from being got. */
+    List<Result> all(List<ManifestKernel> kernels, Progress progress) {
+        for (ManifestKernel kernel : kernels) {
+            progress.at(results.size(), kernel.name());
+            results.add(one(kernel));
+        }
+        return results;
+    }
+
+    private Result one(ManifestKernel kernel) {
+        long start = System.nanoTime();
+        try {
+            KernelDescriptor descriptor = KernelFiles.descriptor(kernel, engine.target());
+            Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
+            long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
+            return new Result.Got(kernel.name(), descriptor, got.source(), got.took(), bytes);
+        } catch (CompileException | RuntimeException e) {
+            return failed(kernel, start, String.valueOf(e.getMessage()));
+        } catch (NoSuchFileException e) {
+            return failed(kernel, start, "there is no file " + e.getFile() + ": correct source or include in the manifest");
+        } catch (IOException e) {
+            return failed(kernel, start, "a file cannot be read: " + e.getMessage());
+        }
+    }
+
+    private static Result failed(ManifestKernel kernel, long start, String reason) {
+        return new Result.Failed(kernel.name(), Duration.ofNanos(System.nanoTime() - start), reason);
+    }
+
+    long count(Source source) {
+        return results.stream().filter(result -> result instanceof Result.Got got && got.source() == source).count();
+    }
+
+    long failures() {
+        return results.stream().filter(Result.Failed.class::isInstance).count();
+    }
+
+    /** Results and summary, for machines. */
+    JsonObject json() {
+        JsonArray array = new JsonArray();
+        for (Result result : results) {
+            array.add(switch (result) {
+                case Result.Got got -> Json.object("name", got.name(), "id", id(got), "outcome", outcome(got), "millis",
+                        Text.millis(got.took()), "bytes", got.bytes());
+                case Result.Failed failed -> Json.object("name", failed.name(), "id", "", "outcome", "failed", "millis",
+                        Text.millis(failed.took()), "bytes", 0, "error", failed.reason());
+            });
+        }
+        return Json.object("results", array, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
+                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()));
+    }
+
+    /** Results and summary, for people. */
+    void print(PrintWriter out, PrintWriter err) {
+        Table table = new Table("kernel", "<outcome", "time", "size", "<id");
+        for (Result result : results) {
+            switch (result) {
+                case Result.Got got -> table.row(got.name(), outcome(got), Text.time(got.took()), Text.bytes(got.bytes()), shortId(got));
+                case Result.Failed failed -> table.row(failed.name(), "failed", Text.time(failed.took()), "-", "-");
+            }
+        }
+        table.print(out);
+        for (Result result : results) {
+            switch (result) {
+                case Result.Got got -> {
+                    if (got.descriptor().getId().isEmpty()) {
+                        err.println(got.name() + " is not cached: " + got.descriptor().getId().reason());
+                    }
+                }
+                case Result.Failed failed -> err.println(System.lineSeparator() + "FAILED " + failed.name() + ": " + failed.reason());
+            }
+        }
+        out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",
+                Text.plural(results.size(), "kernel"), count(Source.COMPILED), count(Source.BUCKET), count(Source.LOCAL),
+                count(Source.MEMORY), failures());
+        out.flush();
+        err.flush();
+    }
+
+    private static String outcome(Result.Got got) {
+        return got.source().name().toLowerCase(Locale.ROOT);
+    }
+
+    private static String id(Result.Got got) {
+        return got.descriptor().getId().isEmpty() ? "" : got.descriptor().getId().hash().hex();
+    }
+
+    private static String shortId(Result.Got got) {
+        return got.descriptor().getId().isEmpty() ? "not cacheable" : id(got).substring(0, 12);
+    }
+}

@@ -1,0 +1,95 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonObject;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.Source;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.gpu.opencl.OpenClEngine;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. */
+@Command(
+        name = "populate",
+        mixinStandardHelpOptions = true,
+        description = "Compile the kernels of MANIFEST that nobody has compiled yet, and publish them.")
+final class PopulateCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
+    private Path manifest = Path.of("");
+
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Option(names = "--upload-limit", paramLabel = "SECONDS", defaultValue = "600",
+            description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
+    private int uploadLimit;
+
+    @Option(names = "--json", description = "print one JSON object")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter err = spec.commandLine().getErr();
+        if (uploadLimit <= 0) {
+            throw new UsageException("--upload-limit must be a positive number of seconds, not " + uploadLimit);
+        }
+        Manifest kernels = Manifest.read(manifest);
+        GranaryConfig config = stores.config();
+        Published published = new Published();
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, published)) {
+            KernelRun run = new KernelRun(granary, engine);
+            try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {
+                run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
+            }
+            boolean isDone = granary.flush(Duration.ofSeconds(uploadLimit));
+            boolean isPublished = isDone && published.failed() == 0;
+            if (json) {
+                JsonObject result = run.json();
+                result.add("published", published.json());
+                Json.print(out, result);
+            } else {
+                run.print(out, err);
+                out.println(summary(config, published));
+                out.flush();
+            }
+            if (!isPublished) {
+                published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
+                err.println("granary: what was not published stays in " + config.directory()
+                        + " and is uploaded by the next granary process that uses it with this bucket.");
+                err.flush();
+            }
+            return run.failures() == 0 && isPublished ? 0 : 1;
+        }
+    }
+
+    /** What this machine had already may be missing in the bucket. */
+    private static void publishAgain(Granary granary, KernelRun.Result result) {
+        if (result instanceof KernelRun.Result.Got got && (got.source() == Source.LOCAL)) {
+            granary.publish(got.descriptor().getId());
+        }
+    }
+
+    private static String summary(GranaryConfig config, Published published) {
+        if (config.bucket().isEmpty()) {
+            return "stored in " + config.directory() + " only: no bucket is configured (--bucket or GRANARY_BUCKET)";
+        }
+        return config.bucket().get() + ": " + published.stored() + " published, " + published.present() + " there already, "
+                + published.failed() + " failed";
+    }
+}

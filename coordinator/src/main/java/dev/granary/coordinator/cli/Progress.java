@@ -1,0 +1,38 @@
+package dev.granary.coordinator.cli;
+
+import java.io.PrintWriter;
+
+/** Shows how far long work is, on one line of a terminal that is written again and again; silent where the output is no terminal. */
+final class Progress implements AutoCloseable {
+    private final PrintWriter err;
+    private final String work;
+    private final int total;
+    private final boolean isShown;
+    private int shownLength;
+
+    Progress(PrintWriter err, String work, int total) {
+        this.err = err;
+        this.work = work;
+        this.total = total;
+        this.isShown = System.getenv(Terminal.FORCED) != null || Terminal.isTerminal();
+    }
+
+    /** Item number {@code done}, counted from 0, is about to be worked on. */
+    void at(int done, String item) {
+        if (isShown) {
+            String line = work + " " + (done + 1) + "/" + total + " " + item;
+            err.print("\r" + line + " ".repeat(Math.max(0, shownLength - line.length())));
+            err.flush();
+            shownLength = line.length();
+        }
+    }
+
+    /** Removes the line. */
+    @Override
+    public void close() {
+        if (isShown && shownLength > 0) {
+            err.print("\r" + " ".repeat(shownLength) + "\r");
+            err.flush();
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonObject;
+import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+
+/** What became of every entry that was to be published. Thread-safe. */
+final class Published implements BiConsumer<Id, StoreResult> {
+    private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
+
+    @Override
+    public void accept(Id id, StoreResult result) {
+        results.put(id, result);
+    }
+
+    long stored() {
+        return results.values().stream().filter(StoreResult.Stored.class::isInstance).count();
+    }
+
+    long present() {
+        return results.values().stream()
+                .filter(result -> result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent)
+                .count();
+    }
+
+    long failed() {
+        return results.size() - stored() - present();
+    }
+
+    /** Why something failed: each cause once, with an example. */
+    Map<String, String> causes() {
+        Map<String, String> causes = new TreeMap<>();
+        results.forEach((id, result) -> {
+            switch (result) {
+                case StoreResult.Refused refused -> causes.put(refused.reason(), id.toString());
+                case StoreResult.Failed failure -> causes.put(failure.cause(), id.toString());
+                case StoreResult.Unknown unknown -> causes.put(unknown.cause(), id.toString());
+                case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> {}
+            }
+        });
+        return causes;
+    }
+
+    JsonObject json() {
+        return Json.object("stored", stored(), "present", present(), "failed", failed());
+    }
+}

@@ -1,0 +1,44 @@
+package dev.granary.coordinator.cli;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Rows of text in aligned columns: the first column to the left, the others to the right unless their heading begins with {@code <}. */
+final class Table {
+    private static final String LEFT = "<";
+
+    private final List<String> headings;
+    private final List<List<String>> rows = new ArrayList<>();
+
+    Table(String... headings) {
+        this.headings = List.of(headings);
+    }
+
+    Table row(String... cells) {
+        rows.add(List.of(cells));
+        return this;
+    }
+
+    void print(PrintWriter out) {
+        int[] widths = new int[headings.size()];
+        List<String> shown = headings.stream().map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading).toList();
+        List<List<String>> all = new ArrayList<>(List.of(shown));
+        all.addAll(rows);
+        for (List<String> row : all) {
+            for (int i = 0; i < row.size(); i++) {
+                widths[i] = Math.max(widths[i], row.get(i).length());
+            }
+        }
+        for (List<String> row : all) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < row.size(); i++) {
+                String padding = " ".repeat(widths[i] - row.get(i).length());
+                boolean left = i == 0 || headings.get(i).startsWith(LEFT);
+                line.append(i == 0 ? "" : "  ").append(left ? row.get(i) + padding : padding + row.get(i));
+            }
+            out.println(line.toString().stripTrailing());
+        }
+        out.flush();
+    }
+}
