@@ -1,6 +1,30 @@
-/** The bucket tier: entries in an S3-compatible bucket that a fleet shares. */
+/**
+ * The bucket tier: entries in an S3-compatible bucket that a fleet shares.
+ *
+ * <p>{@code dev.granary.s3.embedded} needs S3Proxy, which cannot be a module: on a module path it takes
+ * {@code --add-reads dev.granary.s3=ALL-UNNAMED} and S3Proxy on the class path. The rest does without.
+ */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
+    requires io.github.resilience4j.bulkhead;
+    requires io.github.resilience4j.circuitbreaker;
+    requires io.github.resilience4j.core;
+    requires io.github.resilience4j.retry;
+    requires minio;
+    requires okhttp3;
     requires org.slf4j;
+    requires software.amazon.awssdk.auth;
+    requires software.amazon.awssdk.awscore;
+    requires software.amazon.awssdk.core;
+    requires software.amazon.awssdk.http;
+    requires software.amazon.awssdk.http.apache5;
+    requires software.amazon.awssdk.identity.spi;
+    requires software.amazon.awssdk.regions;
+    requires software.amazon.awssdk.retries.api;
+    requires software.amazon.awssdk.services.s3;
+    requires software.amazon.awssdk.utils;
 
+    exports dev.granary.s3;
+    exports dev.granary.s3.embedded;
+    exports dev.granary.s3.store;
 }

@@ -1,0 +1,53 @@
+package dev.granary.s3;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.store.ObjectStore;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>}, see {@code docs/bucket-layout.md}. */
+final class BucketLayout {
+    private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/e/([0-9a-f]{2})/([0-9a-f]{64})");
+
+    private final String root;
+
+    BucketLayout(S3Location location) {
+        this.root = (location.prefix().isEmpty() ? "" : location.prefix() + "/") + "v1/";
+    }
+
+    /** What the keys of all entries begin with. */
+    String root() {
+        return root;
+    }
+
+    /** The key of an entry. */
+    String entry(Id id) {
+        return entry(id.target().path(), id.hash());
+    }
+
+    /** The key of the entry of that hash in a namespace. */
+    String entry(String namespace, Sha256 hash) {
+        String name = hash.hex();
+        return root + namespace + "/e/" + name.substring(0, 2) + "/" + name;
+    }
+
+    /** A key for a trial object that no reader ever asks for. */
+    String trial(String name) {
+        return root + "trial/" + name;
+    }
+
+    /** The entry that an object is by its key; empty for anything else. */
+    Optional<Catalog.Listed> listed(ObjectStore.Listed object) {
+        if (!object.key().startsWith(root)) {
+            return Optional.empty();
+        }
+        Matcher key = ENTRY.matcher(object.key().substring(root.length()));
+        if (!key.matches() || !key.group(3).startsWith(key.group(2))) {
+            return Optional.empty();
+        }
+        return Optional.of(new Catalog.Listed(key.group(1), Sha256.parse(key.group(3)), object.bytes(), object.lastModifiedMillis()));
+    }
+}

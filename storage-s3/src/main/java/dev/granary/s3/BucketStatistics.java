@@ -1,0 +1,38 @@
+package dev.granary.s3;
+
+import dev.granary.cache.TierStatistics;
+import java.time.Duration;
+
+/**
+ * What a bucket tier has done and how it is, at a moment.
+ *
+ * @param results look-ups and stores by result
+ * @param requests requests that were sent, by kind
+ * @param retries reads that were sent again after a failure; counted in {@code requests} as well
+ * @param unsent calls that sent nothing, because the bucket was left alone or too many were waiting
+ * @param breaker whether the bucket is asked at all
+ * @param readOnlyFor how long nothing will be written since the bucket refused a write; zero where it may be written
+ */
+public record BucketStatistics(
+        TierStatistics.Snapshot results, Requests requests, long retries, long unsent, Breaker breaker, Duration readOnlyFor) {
+    /**
+     * Requests by kind.
+     *
+     * @param get reads, whole or a part
+     * @param head questions without the bytes
+     * @param put writes
+     * @param delete deletions
+     * @param list listings, counted once each however many pages
+     */
+    public record Requests(long get, long head, long put, long delete, long list) {}
+
+    /** The state of the circuit breaker. */
+    public enum Breaker {
+        /** The bucket is asked. */
+        CLOSED,
+        /** The bucket failed or dawdled too often and is left alone for a while: every look-up is a miss at once. */
+        OPEN,
+        /** A few requests find out whether the bucket is well again. */
+        HALF_OPEN
+    }
+}

@@ -1,0 +1,194 @@
+package dev.granary.s3;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.TierStatistics;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
+ *
+ * <p>A hit is exactly one GET, a publication in the good case exactly one PUT ({@link Publisher} has the protocol). The first entry of an id
+ * stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content included. That an
+ * id is absent is remembered for some seconds, within which another machine's entry is not seen.
+ *
+ * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
+ * its deadline, and is meant for a thread that nobody waits for.
+ */
+public final class BucketTier implements PersistentCache, Catalog {
+    private static final int ABSENT_CAPACITY = 100_000;
+    private static final int SUSPECT_CAPACITY = 10_000;
+    private static final Duration SUSPECT_MEMORY = Duration.ofHours(1);
+
+    private final S3Config config;
+    private final BucketLayout layout;
+    private final RequestCounters counters = new RequestCounters();
+    private final ResilientStore store;
+    private final Publisher publisher;
+    private final WritePause writePause;
+    private final RecentSet<Sha256> absent;
+    private final RecentSet<Sha256> suspects;
+    private final TierStatistics results = new TierStatistics();
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private final RandomGenerator random;
+    private final Timing timing;
+
+    BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random) {
+        this.config = config;
+        this.timing = timing;
+        this.random = random;
+        this.layout = new BucketLayout(config.location());
+        this.store = new ResilientStore(transport, config, timing, counters);
+        this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
+        this.publisher = new Publisher(store, writePause, timing, random);
+        this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
+        this.suspects = new RecentSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
+    }
+
+    /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
+    public static BucketTier open(S3Config config) {
+        return new BucketTier(config, () -> ObjectStores.open(config), Timing.SYSTEM, new SecureRandom());
+    }
+
+    @Override
+    public LoadResult load(Id id) {
+        requireOpen();
+        long start = timing.nanos();
+        return results.count(find(id), timing.nanos() - start);
+    }
+
+    private LoadResult find(Id id) {
+        Sha256 hash = id.hash();
+        if (absent.contains(hash)) {
+            return LoadResult.ABSENT;
+        }
+        long mark = absent.mark();
+        LoadResult result = switch (store.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, Verification.CONTENT_HASH);
+            case GetResult.Absent _ -> {
+                absent.add(hash, mark);
+                yield LoadResult.ABSENT;
+            }
+            case GetResult.TooLarge large -> tooLarge(large);
+            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+        };
+        if (result instanceof LoadResult.Damaged) {
+            suspects.add(hash, suspects.mark());
+        }
+        return result;
+    }
+
+    @Override
+    public StoreResult store(Entry entry) {
+        requireOpen();
+        return results.count(publish(entry));
+    }
+
+    private StoreResult publish(Entry entry) {
+        Optional<Failure> refusal = writePause.reason();
+        if (refusal.isPresent()) {
+            return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
+        }
+        Sha256 hash = entry.id().hash();
+        Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;
+        StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
+        absent.remove(hash);
+        if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
+            suspects.remove(hash);
+        }
+        return result;
+    }
+
+    /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */
+    @Override
+    public void discard(Entry entry) {
+        requireOpen();
+    }
+
+    @Override
+    public void list(Consumer<Listed> visitor) throws IOException {
+        requireOpen();
+        ListResult result = store.list(layout.root(), object -> layout.listed(object).ifPresent(visitor));
+        if (result instanceof ListResult.Unavailable lost) {
+            throw new IOException(config.location() + " could not be listed: " + lost.failure());
+        }
+    }
+
+    @Override
+    public LoadResult read(Listed listed) {
+        requireOpen();
+        return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found -> inItsPlace(EntryFormat.decode(found.bytes(), Verification.CONTENT_HASH), listed);
+            case GetResult.Absent _ -> LoadResult.ABSENT;
+            case GetResult.TooLarge large -> tooLarge(large);
+            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+        };
+    }
+
+    private static LoadResult inItsPlace(LoadResult result, Listed listed) {
+        if (result instanceof LoadResult.Hit hit
+                && !(hit.entry().id().hash().equals(listed.hash()) && hit.entry().id().target().path().equals(listed.namespace()))) {
+            return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, in the place of another id");
+        }
+        return result;
+    }
+
+    private static LoadResult tooLarge(GetResult.TooLarge large) {
+        return new LoadResult.Damaged(Damage.TOO_LARGE, "more than " + large.limit() + " bytes");
+    }
+
+    /** What this tier has done so far, and how it is. Sends nothing. */
+    public BucketStatistics statistics() {
+        return new BucketStatistics(results.snapshot(), counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
+                writePause.left());
+    }
+
+    /**
+     * Tries the bucket out with at most five small requests: may it be reached, read and written, and does a second create fail as it
+     * should? Leaves nothing behind where deletion is allowed.
+     *
+     * @return what was found, in the order of the trials; the first problem ends them
+     */
+    public List<Finding> check() {
+        requireOpen();
+        return new BucketCheck(config, store, layout, random).run();
+    }
+
+    /** The settings. */
+    public S3Config config() {
+        return config;
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            store.close();
+        }
+    }
+
+    private void requireOpen() {
+        if (closed.get()) {
+            throw new IllegalStateException("The bucket tier " + config.location() + " is closed");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package dev.granary.s3;
+
+import dev.granary.s3.aws.AwsTransport;
+import dev.granary.s3.minio.MinioTransport;
+import dev.granary.s3.store.ObjectStore;
+
+/** Makes the object store of a configuration. */
+public final class ObjectStores {
+    private ObjectStores() {}
+
+    /**
+     * The bare transport to a bucket, without the layers of {@link BucketTier}. Sends nothing, and takes up to a second, of which most is
+     * class loading.
+     *
+     * @throws IllegalStateException if the client cannot be set up, with what to do
+     */
+    public static ObjectStore open(S3Config config) {
+        return switch (config.client()) {
+            case AWS -> AwsTransport.open(config.connection());
+            case MINIO -> MinioTransport.open(config.connection());
+        };
+    }
+}

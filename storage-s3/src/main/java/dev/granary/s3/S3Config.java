@@ -1,0 +1,246 @@
+package dev.granary.s3;
+
+import dev.granary.s3.store.BucketConnection;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+
+/** The settings of a bucket tier. Immutable; made by {@link #builder} or {@link #parse}. */
+public final class S3Config {
+    private final S3Location location;
+    private final S3Client client;
+    private final BucketConnection connection;
+    private final Duration loadDeadline;
+    private final Duration slowCall;
+    private final Duration breakerPause;
+    private final Duration absentMemory;
+    private final Duration readOnlyPause;
+
+    private S3Config(Builder builder) {
+        this.location = builder.location;
+        this.client = builder.client;
+        this.connection = new BucketConnection(location.bucket(), builder.endpoint, builder.region, builder.credentials,
+                builder.maxConnections, builder.connectTimeout, builder.requestTimeout);
+        this.loadDeadline = builder.loadDeadline;
+        this.slowCall = builder.slowCall;
+        this.breakerPause = builder.breakerPause;
+        this.absentMemory = builder.absentMemory;
+        this.readOnlyPause = builder.readOnlyPause;
+    }
+
+    /**
+     * Starts the settings for a bucket.
+     *
+     * @throws IllegalArgumentException if that cannot be the name of a bucket
+     */
+    public static Builder builder(String bucket) {
+        return new Builder(new S3Location(bucket, ""));
+    }
+
+    /** Starts the settings for a location. */
+    public static Builder builder(S3Location location) {
+        return new Builder(location);
+    }
+
+    /**
+     * The default settings for {@code s3://bucket/prefix}.
+     *
+     * @throws IllegalArgumentException if {@code text} is anything else, with what is right
+     */
+    public static S3Config parse(String text) {
+        return builder(S3Location.parse(text)).build();
+    }
+
+    /** Bucket and prefix. */
+    public S3Location location() {
+        return location;
+    }
+
+    /** The client library. */
+    public S3Client client() {
+        return client;
+    }
+
+    /** How to reach the bucket. */
+    public BucketConnection connection() {
+        return connection;
+    }
+
+    /** How long a look-up may take in all. */
+    public Duration loadDeadline() {
+        return loadDeadline;
+    }
+
+    /** From when on a request counts as slow for the circuit breaker. */
+    public Duration slowCall() {
+        return slowCall;
+    }
+
+    /** How long the bucket is left alone after the circuit breaker has opened. */
+    public Duration breakerPause() {
+        return breakerPause;
+    }
+
+    /** How long it is remembered that an entry is absent; zero to ask each time. */
+    public Duration absentMemory() {
+        return absentMemory;
+    }
+
+    /** How long nothing is written after the bucket refused a write. */
+    public Duration readOnlyPause() {
+        return readOnlyPause;
+    }
+
+    @Override
+    public String toString() {
+        return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
+                + " through " + client.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Collects settings. Not thread-safe. */
+    public static final class Builder {
+        private S3Location location;
+        private S3Client client = S3Client.AWS;
+        private Optional<URI> endpoint = Optional.empty();
+        private Optional<String> region = Optional.empty();
+        private Optional<BucketConnection.Credentials> credentials = Optional.empty();
+        private int maxConnections = 64;
+        private Duration connectTimeout = Duration.ofSeconds(2);
+        private Duration requestTimeout = Duration.ofSeconds(8);
+        private Duration loadDeadline = Duration.ofSeconds(10);
+        private Duration slowCall = Duration.ofSeconds(3);
+        private Duration breakerPause = Duration.ofSeconds(30);
+        private Duration absentMemory = Duration.ofSeconds(5);
+        private Duration readOnlyPause = Duration.ofMinutes(5);
+
+        private Builder(S3Location location) {
+            this.location = location;
+        }
+
+        /**
+         * Puts all keys below {@code prefix}; default empty, the whole bucket.
+         *
+         * @throws IllegalArgumentException if it is not path components with single slashes between
+         */
+        public Builder prefix(String prefix) {
+            location = new S3Location(location.bucket(), prefix);
+            return this;
+        }
+
+        /**
+         * The server, such as {@code http://minio:9000}; default Amazon S3. Buckets are addressed by path then.
+         *
+         * @throws IllegalArgumentException if it is not an http or https address of a host
+         */
+        public Builder endpoint(URI endpoint) {
+            String scheme = endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
+            if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
+                throw new IllegalArgumentException("Not an endpoint: \"" + endpoint + "\". Write http:// or https://, a host, and a port"
+                        + " where it is not the usual one, such as http://minio:9000");
+            }
+            if (endpoint.getUserInfo() != null) {
+                throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
+                        + " must not hold credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
+            }
+            this.endpoint = Optional.of(endpoint);
+            return this;
+        }
+
+        /** The region of the bucket; default what the environment says, and {@code us-east-1} with an endpoint. */
+        public Builder region(String region) {
+            this.region = Optional.of(region);
+            return this;
+        }
+
+        /** The client library; default {@link S3Client#AWS}. */
+        public Builder client(S3Client client) {
+            this.client = client;
+            return this;
+        }
+
+        /** Who asks; default what the usual chain of the AWS SDK finds. */
+        public Builder credentials(String accessKey, String secretKey) {
+            this.credentials = Optional.of(new BucketConnection.Credentials(accessKey, secretKey));
+            return this;
+        }
+
+        /**
+         * How many requests may be under way at once; default 64. More wait.
+         *
+         * @throws IllegalArgumentException if it is not 1 to 10,000
+         */
+        public Builder maxConnections(int maxConnections) {
+            if (maxConnections < 1 || maxConnections > 10_000) {
+                throw new IllegalArgumentException("The number of connections must be 1 to 10000, not " + maxConnections);
+            }
+            this.maxConnections = maxConnections;
+            return this;
+        }
+
+        /** How long a connection may take; default 2 s. */
+        public Builder connectTimeout(Duration timeout) {
+            this.connectTimeout = positive(timeout, "connect timeout");
+            return this;
+        }
+
+        /** How long one request may take, body included; default 8 s. */
+        public Builder requestTimeout(Duration timeout) {
+            this.requestTimeout = positive(timeout, "request timeout");
+            return this;
+        }
+
+        /** How long a look-up may take in all, waiting and retries included; default 10 s, and not below the request timeout. */
+        public Builder loadDeadline(Duration deadline) {
+            this.loadDeadline = positive(deadline, "load deadline");
+            return this;
+        }
+
+        /** From when on a request counts as slow for the circuit breaker; default 3 s. */
+        public Builder slowCall(Duration slow) {
+            this.slowCall = positive(slow, "slow call");
+            return this;
+        }
+
+        /** How long the bucket is left alone after too many failures; default 30 s. */
+        public Builder breakerPause(Duration pause) {
+            this.breakerPause = positive(pause, "breaker pause");
+            return this;
+        }
+
+        /** How long it is remembered that an entry is absent; default 5 s, zero to ask each time. */
+        public Builder absentMemory(Duration memory) {
+            if (memory.isNegative()) {
+                throw new IllegalArgumentException("The absent memory must be zero or more, not " + memory);
+            }
+            this.absentMemory = memory;
+            return this;
+        }
+
+        /** How long nothing is written after the bucket refused a write; default 5 minutes. */
+        public Builder readOnlyPause(Duration pause) {
+            this.readOnlyPause = positive(pause, "read-only pause");
+            return this;
+        }
+
+        /**
+         * The settings.
+         *
+         * @throws IllegalArgumentException if the load deadline is below the request timeout
+         */
+        public S3Config build() {
+            if (loadDeadline.compareTo(requestTimeout) < 0) {
+                throw new IllegalArgumentException("The load deadline (" + loadDeadline + ") must not be below the request timeout ("
+                        + requestTimeout + "): lower the request timeout too");
+            }
+            return new S3Config(this);
+        }
+
+        private static Duration positive(Duration value, String name) {
+            if (value.isNegative() || value.isZero()) {
+                throw new IllegalArgumentException("The " + name + " must be above zero, not " + value);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package dev.granary.s3;
+
+import java.time.Duration;
+
+/** The monotonic clock, and waiting on it; tests pass one that they turn by hand. */
+interface Timing {
+    /** The system's clock. */
+    Timing SYSTEM = new Timing() {
+        @Override
+        public long nanos() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public void pause(Duration duration) throws InterruptedException {
+            Thread.sleep(duration);
+        }
+    };
+
+    /** Nanoseconds from an arbitrary moment on. */
+    long nanos();
+
+    /** Waits that long. */
+    void pause(Duration duration) throws InterruptedException;
+}

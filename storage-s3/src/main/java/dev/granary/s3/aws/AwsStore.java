@@ -1,0 +1,192 @@
+package dev.granary.s3.aws;
+
+import dev.granary.s3.store.Answers;
+import dev.granary.s3.store.BoundedBody;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.core.sync.ResponseTransformer;
+import software.amazon.awssdk.http.ContentStreamProvider;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
+import software.amazon.awssdk.services.s3.model.ListObjectsV2Request;
+import software.amazon.awssdk.services.s3.model.ListObjectsV2Response;
+import software.amazon.awssdk.services.s3.model.PutObjectRequest;
+import software.amazon.awssdk.services.s3.model.S3Exception;
+import software.amazon.awssdk.services.s3.model.S3Object;
+
+/** One bucket through the AWS SDK's synchronous client. */
+final class AwsStore implements ObjectStore {
+    private static final String TYPE = "application/octet-stream";
+
+    private final S3Client client;
+    private final String bucket;
+
+    AwsStore(S3Client client, String bucket) {
+        this.client = client;
+        this.bucket = bucket;
+    }
+
+    @Override
+    public GetResult get(String key, long limit) {
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit);
+    }
+
+    @Override
+    public GetResult range(String key, long offset, long length) {
+        String range = "bytes=" + offset + "-" + (offset + length - 1);
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length);
+    }
+
+    private GetResult read(GetObjectRequest request, long limit) {
+        try {
+            return client.getObject(request, bounded(limit));
+        } catch (S3Exception e) {
+            if (Answers.isAbsent(e.statusCode(), code(e))) {
+                return GetResult.ABSENT;
+            }
+            return new GetResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+        } catch (SdkException e) {
+            return new GetResult.Unavailable(Answers.failure(e));
+        }
+    }
+
+    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit) {
+        return (response, body) -> {
+            Long length = response.contentLength();
+            MemorySegment bytes = BoundedBody.read(body, length == null ? -1 : length, limit);
+            if (bytes == null) {
+                body.abort();
+                return new GetResult.TooLarge(limit);
+            }
+            return new GetResult.Found(bytes, unquoted(response.eTag()), marks(response.metadata()));
+        };
+    }
+
+    @Override
+    public HeadResult head(String key) {
+        try {
+            HeadObjectResponse answer = client.headObject(request -> request.bucket(bucket).key(key));
+            return new HeadResult.Found(answer.contentLength() == null ? 0 : answer.contentLength(), unquoted(answer.eTag()),
+                    answer.lastModified() == null ? 0 : answer.lastModified().toEpochMilli(), marks(answer.metadata()));
+        } catch (S3Exception e) {
+            if (Answers.isAbsent(e.statusCode(), code(e))) {
+                return HeadResult.ABSENT;
+            }
+            return new HeadResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+        } catch (SdkException e) {
+            return new HeadResult.Unavailable(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        return write(() -> client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag());
+    }
+
+    @Override
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+        return write(() -> client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag());
+    }
+
+    @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        return write(() -> {
+            client.deleteObject(request -> request.bucket(bucket).key(key).ifMatch(etag));
+            return "";
+        });
+    }
+
+    @Override
+    public WriteResult delete(String key) {
+        WriteResult result = write(() -> {
+            client.deleteObject(request -> request.bucket(bucket).key(key));
+            return "";
+        });
+        return result instanceof WriteResult.PreconditionFailed ? new WriteResult.Done("") : result;
+    }
+
+    private static WriteResult write(Supplier<@Nullable String> request) {
+        try {
+            return new WriteResult.Done(unquoted(request.get()));
+        } catch (S3Exception e) {
+            return Answers.write(e.statusCode(), code(e), text(e));
+        } catch (SdkException e) {
+            return WriteResult.failed(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public ListResult list(String prefix, Consumer<Listed> visitor) {
+        long count = 0;
+        String next = null;
+        try {
+            do {
+                ListObjectsV2Response page = client.listObjectsV2(
+                        ListObjectsV2Request.builder().bucket(bucket).prefix(prefix).continuationToken(next).build());
+                for (S3Object object : page.contents()) {
+                    visitor.accept(new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
+                            object.lastModified() == null ? 0 : object.lastModified().toEpochMilli()));
+                    count++;
+                }
+                next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
+            } while (next != null);
+            return new ListResult.Complete(count);
+        } catch (S3Exception e) {
+            return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+        } catch (SdkException e) {
+            return new ListResult.Unavailable(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+
+    private static RequestBody content(byte[] body) {
+        return RequestBody.fromContentProvider(ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
+    }
+
+    private PutObjectRequest.Builder put(String key, Marks marks) {
+        Map<String, String> metadata = new HashMap<>();
+        if (!marks.putId().isEmpty()) {
+            metadata.put(Marks.PUT_ID, marks.putId());
+        }
+        if (!marks.sha256().isEmpty()) {
+            metadata.put(Marks.SHA256, marks.sha256());
+        }
+        return PutObjectRequest.builder().bucket(bucket).key(key).contentType(TYPE).metadata(metadata);
+    }
+
+    private static Marks marks(Map<String, String> metadata) {
+        return Marks.ofStored(metadata.getOrDefault(Marks.PUT_ID, ""), metadata.getOrDefault(Marks.SHA256, ""));
+    }
+
+    private static String unquoted(@Nullable String etag) {
+        return etag == null ? "" : etag.replace("\"", "");
+    }
+
+    private static String code(S3Exception e) {
+        return e.awsErrorDetails() == null ? "" : Objects.requireNonNullElse(e.awsErrorDetails().errorCode(), "");
+    }
+
+    private static String text(S3Exception e) {
+        String text = e.awsErrorDetails() == null ? null : e.awsErrorDetails().errorMessage();
+        return text == null ? "status " + e.statusCode() : text;
+    }
+}

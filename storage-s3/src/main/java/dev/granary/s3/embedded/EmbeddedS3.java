@@ -1,0 +1,135 @@
+package dev.granary.s3.embedded;
+
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Properties;
+import org.gaul.s3proxy.BlobStores;
+import org.gaul.s3proxy.S3Proxy;
+import org.gaul.s3proxy.auth.AuthenticationType;
+import org.gaul.s3proxy.blobstore.BlobStore;
+import org.gaul.shaded.org.eclipse.jetty.server.Server;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An S3-compatible server inside the JVM: S3Proxy on a port of the loopback interface that the system chooses, with credentials made for
+ * this one server. For the demo and for tests, not for service. Thread-safe.
+ *
+ * <p>Conditional writes are exact and reads are whole, see {@link LockedBlobStore}. A key and another one that continues it after a slash
+ * cannot both exist. Objects pass through memory as a whole.
+ */
+public final class EmbeddedS3 implements AutoCloseable {
+    private static final int THREADS = 200;
+    private static final int SECRET_BYTES = 20;
+
+    private final S3Proxy server;
+    private final BlobStore blobs;
+    private final Gate gate = new Gate();
+    private final String accessKey;
+    private final String secretKey;
+
+    private EmbeddedS3(BlobStore blobs) throws IOException {
+        this.blobs = blobs;
+        SecureRandom random = new SecureRandom();
+        this.accessKey = "granary" + hex(random, 4);
+        this.secretKey = hex(random, SECRET_BYTES);
+        this.server = S3Proxy.builder()
+                .blobStore(blobs)
+                .endpoint(URI.create("http://127.0.0.1:0"))
+                .awsAuthentication(AuthenticationType.AWS_V2_OR_V4, accessKey, secretKey)
+                .jettyMaxThreads(THREADS)
+                .stopTimeout(0)
+                .build();
+        try {
+            jettyOf(server).insertHandler(gate);
+            server.start();
+        } catch (Exception e) { // what S3Proxy declares
+            throw new IOException("The embedded S3 server did not start: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Starts a server; takes about two seconds, of which most is class loading.
+     *
+     * @param directory where objects are kept, one folder for each bucket; created if need be; null to keep them in memory
+     * @throws IOException if the directory cannot be used, or no port can be opened
+     */
+    public static EmbeddedS3 start(@Nullable Path directory) throws IOException {
+        quiet("org.gaul");
+        quiet("org.eclipse.jetty");
+        Properties properties = new Properties();
+        if (directory != null) {
+            Files.createDirectories(directory);
+            properties.setProperty("jclouds.filesystem.basedir", directory.toString());
+        }
+        return new EmbeddedS3(new LockedBlobStore(BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
+    }
+
+    /** Where the server listens, such as {@code http://127.0.0.1:40123}. */
+    public URI endpoint() {
+        return URI.create("http://127.0.0.1:" + server.getPort());
+    }
+
+    /** The access key of the one account. */
+    public String accessKey() {
+        return accessKey;
+    }
+
+    /** The secret key of the one account. */
+    public String secretKey() {
+        return secretKey;
+    }
+
+    /** Creates a bucket, without a request; nothing happens where it exists. */
+    public void createBucket(String name) {
+        if (!blobs.containerExists(name)) {
+            blobs.createContainer(name);
+        }
+    }
+
+    /** What came in since the start or the last {@link #resetRequests}. */
+    public RequestCounts requests() {
+        return gate.counts();
+    }
+
+    /** Sets all counters to zero. */
+    public void resetRequests() {
+        gate.reset();
+    }
+
+    /** Stops the server. Objects in a directory stay. */
+    @Override
+    public void close() {
+        try {
+            server.stop();
+        } catch (Exception e) { // what S3Proxy declares
+            throw new IllegalStateException("The embedded S3 server did not stop: " + e.getMessage(), e);
+        }
+        blobs.close();
+    }
+
+    /** S3Proxy has no door for a handler of ours, and counts no request that it refuses. Tied to the pinned version. */
+    private static Server jettyOf(S3Proxy proxy) throws ReflectiveOperationException {
+        Field field = S3Proxy.class.getDeclaredField("server");
+        field.setAccessible(true);
+        return (Server) field.get(proxy);
+    }
+
+    /** Lowers a logger of slf4j-simple, where that is the one in use and nobody has set it otherwise. */
+    private static void quiet(String logger) {
+        String name = "org.slf4j.simpleLogger.log." + logger;
+        if (System.getProperty(name) == null) {
+            System.setProperty(name, "warn");
+        }
+    }
+
+    private static String hex(SecureRandom random, int bytes) {
+        byte[] value = new byte[bytes];
+        random.nextBytes(value);
+        return HexFormat.of().formatHex(value);
+    }
+}

@@ -1,0 +1,51 @@
+package dev.granary.s3.embedded;
+
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.gaul.shaded.org.eclipse.jetty.server.Handler;
+import org.gaul.shaded.org.eclipse.jetty.server.Request;
+import org.gaul.shaded.org.eclipse.jetty.server.Response;
+import org.gaul.shaded.org.eclipse.jetty.util.Callback;
+
+/** The one place that every request passes on its way into the server: it counts what came over the wire, before anything is answered. */
+final class Gate extends Handler.Wrapper {
+    private static final int GET = 0;
+    private static final int HEAD = 1;
+    private static final int PUT = 2;
+    private static final int DELETE = 3;
+    private static final int LIST = 4;
+    private static final int OTHER = 5;
+
+    private final AtomicLongArray counts = new AtomicLongArray(OTHER + 1);
+
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) throws Exception {
+        counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
+        return super.handle(request, response, callback);
+    }
+
+    RequestCounts counts() {
+        return new RequestCounts(counts.get(GET), counts.get(HEAD), counts.get(PUT), counts.get(DELETE), counts.get(LIST), counts.get(OTHER));
+    }
+
+    void reset() {
+        for (int i = 0; i <= OTHER; i++) {
+            counts.set(i, 0);
+        }
+    }
+
+    private static int kind(String method, String path) {
+        return switch (method) {
+            case "GET" -> namesObject(path) ? GET : LIST;
+            case "HEAD" -> HEAD;
+            case "PUT" -> PUT;
+            case "DELETE" -> DELETE;
+            default -> OTHER;
+        };
+    }
+
+    /** True for {@code /bucket/key}, false for {@code /bucket} and {@code /bucket/}. */
+    private static boolean namesObject(String path) {
+        int slash = path.indexOf('/', 1);
+        return slash > 0 && slash < path.length() - 1;
+    }
+}

@@ -1,0 +1,132 @@
+package dev.granary.s3.embedded;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Objects;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.gaul.s3proxy.blobstore.BlobStore;
+import org.gaul.s3proxy.blobstore.ForwardingBlobStore;
+import org.gaul.s3proxy.blobstore.domain.MultipartUpload;
+import software.amazon.awssdk.core.ResponseInputStream;
+import software.amazon.awssdk.http.AbortableInputStream;
+import software.amazon.awssdk.services.s3.model.CompleteMultipartUploadRequest;
+import software.amazon.awssdk.services.s3.model.CompleteMultipartUploadResponse;
+import software.amazon.awssdk.services.s3.model.CopyObjectRequest;
+import software.amazon.awssdk.services.s3.model.CopyObjectResponse;
+import software.amazon.awssdk.services.s3.model.DeleteObjectRequest;
+import software.amazon.awssdk.services.s3.model.DeleteObjectResponse;
+import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+import software.amazon.awssdk.services.s3.model.HeadObjectRequest;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
+import software.amazon.awssdk.services.s3.model.PutObjectRequest;
+import software.amazon.awssdk.services.s3.model.PutObjectResponse;
+
+/**
+ * Makes S3Proxy's stores keep what S3 promises: a condition and its write are one step, and a read sees one version as a whole. The stores
+ * behind check If-Match first and write then, and stream a file that a writer may replace meanwhile.
+ *
+ * <p>A read-write lock for each group of keys; bodies are read from the network before the lock is taken, and into memory while it is
+ * held, so that no slow client blocks another.
+ */
+final class LockedBlobStore extends ForwardingBlobStore {
+    private static final int GROUPS = 512;
+
+    private final ReadWriteLock[] locks = new ReadWriteLock[GROUPS];
+
+    LockedBlobStore(BlobStore behind) {
+        super(behind);
+        for (int i = 0; i < GROUPS; i++) {
+            locks[i] = new ReentrantReadWriteLock();
+        }
+    }
+
+    @Override
+    public PutObjectResponse putBlob(PutObjectRequest request, InputStream body) {
+        byte[] bytes = drain(body);
+        Lock lock = lock(request.bucket(), request.key()).writeLock();
+        lock.lock();
+        try {
+            return super.putBlob(request, new ByteArrayInputStream(bytes));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public ResponseInputStream<GetObjectResponse> getBlob(GetObjectRequest request) {
+        Lock lock = lock(request.bucket(), request.key()).readLock();
+        lock.lock();
+        try (ResponseInputStream<GetObjectResponse> stream = super.getBlob(request)) {
+            if (stream == null) {
+                return stream; // S3Proxy's way to say that there is none
+            }
+            byte[] bytes = drain(stream);
+            return new ResponseInputStream<>(stream.response(), AbortableInputStream.create(new ByteArrayInputStream(bytes)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public HeadObjectResponse blobMetadata(HeadObjectRequest request) {
+        Lock lock = lock(request.bucket(), request.key()).readLock();
+        lock.lock();
+        try {
+            return super.blobMetadata(request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public DeleteObjectResponse removeBlob(DeleteObjectRequest request) {
+        Lock lock = lock(request.bucket(), request.key()).writeLock();
+        lock.lock();
+        try {
+            return super.removeBlob(request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public CopyObjectResponse copyBlob(CopyObjectRequest request) {
+        Lock lock = lock(request.destinationBucket(), request.destinationKey()).writeLock();
+        lock.lock();
+        try {
+            return super.copyBlob(request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public CompleteMultipartUploadResponse completeMultipartUpload(MultipartUpload upload, CompleteMultipartUploadRequest request) {
+        Lock lock = lock(request.bucket(), request.key()).writeLock();
+        lock.lock();
+        try {
+            return super.completeMultipartUpload(upload, request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private ReadWriteLock lock(String bucket, String key) {
+        return locks[Math.floorMod(Objects.hash(bucket, key), GROUPS)];
+    }
+
+    private static byte[] drain(InputStream body) {
+        try {
+            return body.readAllBytes();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

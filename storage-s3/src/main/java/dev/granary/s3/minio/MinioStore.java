@@ -1,0 +1,192 @@
+package dev.granary.s3.minio;
+
+import dev.granary.s3.store.Answers;
+import dev.granary.s3.store.BoundedBody;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import io.minio.GetObjectArgs;
+import io.minio.GetObjectResponse;
+import io.minio.ListObjectsArgs;
+import io.minio.MinioClient;
+import io.minio.PutObjectArgs;
+import io.minio.RemoveObjectArgs;
+import io.minio.Result;
+import io.minio.StatObjectArgs;
+import io.minio.StatObjectResponse;
+import io.minio.errors.MinioException;
+import io.minio.messages.Item;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import okhttp3.Headers;
+import okhttp3.OkHttpClient;
+import org.jspecify.annotations.Nullable;
+
+/** One bucket through the MinIO client. */
+final class MinioStore implements ObjectStore {
+    private static final String METADATA = "x-amz-meta-";
+
+    private final MinioClient client;
+    private final OkHttpClient http;
+    private final String bucket;
+
+    MinioStore(MinioClient client, OkHttpClient http, String bucket) {
+        this.client = client;
+        this.http = http;
+        this.bucket = bucket;
+    }
+
+    @Override
+    public GetResult get(String key, long limit) {
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit);
+    }
+
+    @Override
+    public GetResult range(String key, long offset, long length) {
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length(length).build(), length);
+    }
+
+    private GetResult read(GetObjectArgs request, long limit) {
+        try (GetObjectResponse answer = client.getObject(request)) {
+            Headers headers = answer.headers();
+            String length = headers.get("Content-Length");
+            MemorySegment bytes = BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+            return bytes == null
+                    ? new GetResult.TooLarge(limit)
+                    : new GetResult.Found(bytes, unquoted(headers.get("ETag")), marks(headers));
+        } catch (MinioException e) {
+            MinioAnswer answer = MinioAnswer.of(e);
+            return answer.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(answer.failure());
+        } catch (IOException | RuntimeException e) { // the client lets out what its parts throw
+            return new GetResult.Unavailable(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public HeadResult head(String key) {
+        try {
+            StatObjectResponse answer = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
+            long modified = answer.lastModified() == null ? 0 : answer.lastModified().toInstant().toEpochMilli();
+            return new HeadResult.Found(answer.size(), unquoted(answer.etag()), modified, marks(answer.headers()));
+        } catch (MinioException e) {
+            MinioAnswer answer = MinioAnswer.of(e);
+            return answer.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(answer.failure());
+        } catch (RuntimeException e) { // the client lets out what its parts throw
+            return new HeadResult.Unavailable(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        return put(key, body, marks, Map.of("If-None-Match", "*"));
+    }
+
+    @Override
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+        return put(key, body, marks, Map.of("If-Match", etag));
+    }
+
+    private WriteResult put(String key, byte[] body, Marks marks, Map<String, String> condition) {
+        return write(() -> client.putObject(PutObjectArgs.builder()
+                        .bucket(bucket)
+                        .object(key)
+                        .data(body, body.length)
+                        .contentType("application/octet-stream")
+                        .userMetadata(metadata(marks))
+                        .extraHeaders(condition)
+                        .build())
+                .etag());
+    }
+
+    @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        return write(() -> {
+            client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).extraHeaders(Map.of("If-Match", etag)).build());
+            return "";
+        });
+    }
+
+    @Override
+    public WriteResult delete(String key) {
+        WriteResult result = write(() -> {
+            client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).build());
+            return "";
+        });
+        return result instanceof WriteResult.PreconditionFailed ? new WriteResult.Done("") : result;
+    }
+
+    @FunctionalInterface
+    private interface Request {
+        @Nullable String send() throws MinioException;
+    }
+
+    private static WriteResult write(Request request) {
+        try {
+            return new WriteResult.Done(unquoted(request.send()));
+        } catch (MinioException e) {
+            return MinioAnswer.of(e).write();
+        } catch (RuntimeException e) { // the client lets out what its parts throw
+            return WriteResult.failed(Answers.failure(e));
+        }
+    }
+
+    @Override
+    public ListResult list(String prefix, Consumer<Listed> visitor) {
+        long count = 0;
+        var pages = client.listObjects(ListObjectsArgs.builder().bucket(bucket).prefix(prefix).recursive(true).build()).iterator();
+        while (true) {
+            Listed listed;
+            try {
+                if (!pages.hasNext()) {
+                    return new ListResult.Complete(count);
+                }
+                listed = listed(pages.next());
+            } catch (MinioException e) {
+                return new ListResult.Unavailable(MinioAnswer.of(e).failure());
+            } catch (RuntimeException e) { // the client lets out what its parts throw
+                return new ListResult.Unavailable(Answers.failure(e));
+            }
+            visitor.accept(listed);
+            count++;
+        }
+    }
+
+    private static Listed listed(Result<Item> result) throws MinioException {
+        Item item = result.get();
+        long modified = item.lastModified() == null ? 0 : item.lastModified().toInstant().toEpochMilli();
+        return new Listed(item.objectName(), item.size(), unquoted(item.etag()), modified);
+    }
+
+    @Override
+    public void close() {
+        http.dispatcher().executorService().shutdown();
+        http.connectionPool().evictAll();
+    }
+
+    private static Map<String, String> metadata(Marks marks) {
+        Map<String, String> metadata = new HashMap<>();
+        if (!marks.putId().isEmpty()) {
+            metadata.put(Marks.PUT_ID, marks.putId());
+        }
+        if (!marks.sha256().isEmpty()) {
+            metadata.put(Marks.SHA256, marks.sha256());
+        }
+        return metadata;
+    }
+
+    private static Marks marks(Headers headers) {
+        return Marks.ofStored(Objects.requireNonNullElse(headers.get(METADATA + Marks.PUT_ID), ""),
+                Objects.requireNonNullElse(headers.get(METADATA + Marks.SHA256), ""));
+    }
+
+    private static String unquoted(@Nullable String etag) {
+        return etag == null ? "" : etag.replace("\"", "");
+    }
+}

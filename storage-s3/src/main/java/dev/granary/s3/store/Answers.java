@@ -1,0 +1,112 @@
+package dev.granary.s3.store;
+
+import static dev.granary.s3.store.Failure.Kind.BROKEN;
+import static dev.granary.s3.store.Failure.Kind.CLOCK_SKEW;
+import static dev.granary.s3.store.Failure.Kind.DENIED;
+import static dev.granary.s3.store.Failure.Kind.NOT_SUPPORTED;
+import static dev.granary.s3.store.Failure.Kind.NO_BUCKET;
+import static dev.granary.s3.store.Failure.Kind.SERVER;
+import static dev.granary.s3.store.Failure.Kind.THROTTLED;
+import static dev.granary.s3.store.Failure.Kind.TIMEOUT;
+import static dev.granary.s3.store.Failure.Kind.UNREACHABLE;
+import static dev.granary.s3.store.Failure.Kind.WRONG_REGION;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.Locale;
+
+/** Tells what the answers of S3 servers mean, the same for every transport. */
+public final class Answers {
+    private static final int MESSAGE_LIMIT = 200;
+
+    private Answers() {}
+
+    /** True where a read's answer says that the object, and not the bucket, is missing. */
+    public static boolean isAbsent(int status, String code) {
+        return status == 404 && !isMissingBucket(code);
+    }
+
+    /** What a status other than success says of a request. */
+    public static Failure failure(int status, String code, String message) {
+        return new Failure(kind(status, code), status, code, oneLine(message));
+    }
+
+    /** The outcome of a conditional write or deletion to which the server said no. */
+    public static WriteResult write(int status, String code, String message) {
+        return switch (status) {
+            case 412, 304 -> WriteResult.PRECONDITION_FAILED;
+            case 409 -> WriteResult.CONFLICT;
+            case 404 -> isMissingBucket(code)
+                    ? WriteResult.failed(failure(status, code, message))
+                    : WriteResult.PRECONDITION_FAILED;
+            default -> WriteResult.failed(failure(status, code, message));
+        };
+    }
+
+    /** What an exception says that came instead of an answer; looks through its causes. */
+    public static Failure failure(Throwable thrown) {
+        Failure.Kind kind = BROKEN;
+        Throwable deepest = thrown;
+        for (Throwable t = thrown; t != null; t = t.getCause()) {
+            deepest = t;
+            if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
+                    || t instanceof UnresolvedAddressException) {
+                kind = UNREACHABLE;
+            } else if (t instanceof InterruptedIOException) { // SocketTimeoutException among them
+                kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
+            } else if (kind == BROKEN && !(t instanceof IOException) && isTimeout(t)) {
+                kind = TIMEOUT;
+            }
+            if (t.getCause() == t) {
+                break;
+            }
+        }
+        String text = deepest.getMessage() == null ? "" : ": " + deepest.getMessage();
+        return Failure.of(kind, oneLine(deepest.getClass().getSimpleName() + text));
+    }
+
+    private static Failure.Kind kind(int status, String code) {
+        if (isMissingBucket(code)) {
+            return NO_BUCKET;
+        }
+        return switch (code) {
+            case "RequestTimeTooSkewed" -> CLOCK_SKEW;
+            case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException" ->
+                WRONG_REGION;
+            case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied" -> DENIED;
+            case "SlowDown", "ServiceUnavailable", "TooManyRequests" -> THROTTLED;
+            case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that speaks of the connection, not of the request
+            default -> switch (status) {
+                case 301, 307, 308 -> WRONG_REGION;
+                case 401, 403, 407 -> DENIED;
+                case 404 -> NO_BUCKET;
+                case 408 -> TIMEOUT;
+                case 429, 503 -> THROTTLED;
+                case 501 -> NOT_SUPPORTED;
+                default -> status >= 400 && status < 500 ? NOT_SUPPORTED : SERVER;
+            };
+        };
+    }
+
+    private static boolean isMissingBucket(String code) {
+        return code.equals("NoSuchBucket");
+    }
+
+    private static boolean isTimeout(Throwable t) {
+        return t.getClass().getSimpleName().toLowerCase(Locale.ROOT).contains("timeout");
+    }
+
+    private static boolean isConnecting(Throwable t) {
+        String name = t.getClass().getSimpleName() + " " + t.getMessage();
+        return name.toLowerCase(Locale.ROOT).contains("connect");
+    }
+
+    private static String oneLine(String message) {
+        String line = message.replaceAll("\\s+", " ").strip();
+        return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
+    }
+}

@@ -1,0 +1,53 @@
+package dev.granary.s3.store;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Reads a body of unknown length up to a limit, and allocates in step with what comes. */
+public final class BoundedBody {
+    private static final int FIRST_BYTES = 1 << 20;
+    private static final int MIN_BYTES = 1 << 10;
+    private static final int MAX_ARRAY = Integer.MAX_VALUE - 16;
+
+    private BoundedBody() {}
+
+    /**
+     * Reads to the end of the stream.
+     *
+     * @param body the stream; not closed here
+     * @param hint how long the sender says it is, in bytes; negative where it does not say
+     * @param limit the most that may be read, in bytes
+     * @return the bytes, or null where there are more than {@code limit}
+     * @throws IOException if the stream breaks
+     */
+    public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
+        int most = (int) Math.min(limit, MAX_ARRAY);
+        byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
+        int length = 0;
+        while (true) {
+            length += body.readNBytes(buffer, length, buffer.length - length);
+            if (length < buffer.length) {
+                return MemorySegment.ofArray(buffer).asSlice(0, length);
+            }
+            int next = body.read();
+            if (next < 0) {
+                return MemorySegment.ofArray(buffer);
+            }
+            if (length == most) {
+                return null;
+            }
+            buffer = Arrays.copyOf(buffer, grown(buffer.length, hint, most));
+            buffer[length++] = (byte) next;
+        }
+    }
+
+    /** Twice as much, or exactly what the sender says, where that is less. */
+    private static int grown(int length, long hint, int most) {
+        long doubled = Math.max(2L * length, MIN_BYTES);
+        long wanted = hint > length ? Math.min(hint, doubled) : doubled;
+        return (int) Math.min(wanted, most);
+    }
+}

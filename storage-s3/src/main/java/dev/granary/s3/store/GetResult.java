@@ -1,0 +1,35 @@
+package dev.granary.s3.store;
+
+import java.lang.foreign.MemorySegment;
+
+/** The outcome of reading an object or a part of it. */
+public sealed interface GetResult {
+    /**
+     * The bytes, all that the server sent. They belong to the caller.
+     *
+     * @param bytes the bytes, on the heap
+     * @param etag the version, unquoted; empty where the server gave none
+     * @param marks the user metadata
+     */
+    record Found(MemorySegment bytes, String etag, Marks marks) implements GetResult {}
+
+    /** There is no such object. */
+    record Absent() implements GetResult {}
+
+    /**
+     * There is one, and it is longer than the caller wanted to read; nothing of it was kept.
+     *
+     * @param limit what the caller wanted, in bytes
+     */
+    record TooLarge(long limit) implements GetResult {}
+
+    /**
+     * The store could not say.
+     *
+     * @param failure why
+     */
+    record Unavailable(Failure failure) implements GetResult {}
+
+    /** The one {@link Absent}. */
+    GetResult ABSENT = new Absent();
+}

@@ -1,0 +1,27 @@
+package dev.granary.s3.store;
+
+/** The outcome of asking for an object without its bytes. */
+public sealed interface HeadResult {
+    /**
+     * There is such an object.
+     *
+     * @param bytes its length
+     * @param etag its version, unquoted
+     * @param lastModifiedMillis when it was written, in milliseconds since 1970, by the server's clock; 0 where it does not tell
+     * @param marks the user metadata
+     */
+    record Found(long bytes, String etag, long lastModifiedMillis, Marks marks) implements HeadResult {}
+
+    /** There is no such object. Some servers say the same of a missing bucket, to this request only. */
+    record Absent() implements HeadResult {}
+
+    /**
+     * The store could not say.
+     *
+     * @param failure why
+     */
+    record Unavailable(Failure failure) implements HeadResult {}
+
+    /** The one {@link Absent}. */
+    HeadResult ABSENT = new Absent();
+}
