@@ -6,6 +6,7 @@ module dev.granary.coordinator {
     requires transitive dev.granary.s3;
     requires com.google.gson;
     requires info.picocli;
+    requires java.management;
     requires org.slf4j;
     requires org.tomlj;
 

@@ -1,5 +1,6 @@
 package dev.granary.coordinator;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
@@ -7,6 +8,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -23,6 +25,10 @@ import java.util.function.BiConsumer;
  * {@link #statistics()}. Storing happens behind: the caller has its primitive at once.
  */
 public final class Granary implements AutoCloseable {
+    /** An id that nothing has: to ask for it is to connect. */
+    private static final Id CONNECTING =
+            Id.builder(new Target(Backend.OPENCL, "granary", "none", "none")).field("kind", "connect").build();
+
     private final GranaryConfig config;
     private final Stores stores;
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
@@ -89,6 +95,14 @@ public final class Granary implements AutoCloseable {
             return true;
         }
         return false;
+    }
+
+    /**
+     * Makes the first connection to the bucket now instead of at the first miss: loading a client library takes a noticeable part of a
+     * second. For programs that are about to look up many kernels; errors are left to the look-ups.
+     */
+    public void connect() {
+        stores.bucket().ifPresent(tier -> tier.cache().load(CONNECTING));
     }
 
     /** Changes how many primitives are kept in memory; lowering evicts at once, 0 clears and disables. */

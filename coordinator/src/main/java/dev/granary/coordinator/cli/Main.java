@@ -44,21 +44,21 @@ public final class Main {
         return line;
     }
 
-    private static int report(Exception failure, PrintWriter err) throws Exception {
-        switch (failure) {
+    private static int report(Exception failure, PrintWriter err) {
+        return switch (failure) {
             case ConfigException _, ManifestException _, UsageException _ -> {
                 err.println("granary: " + failure.getMessage());
-                return USAGE;
+                yield USAGE;
             }
             case FailedException _ -> {
                 err.println("granary: " + failure.getMessage());
-                return FAILED;
+                yield FAILED;
             }
             default -> {
                 err.println("granary: this should not have happened; please report it:");
                 failure.printStackTrace(err);
-                return FAILED;
+                yield FAILED;
             }
-        }
+        };
     }
 }

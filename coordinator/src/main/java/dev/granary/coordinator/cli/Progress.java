@@ -14,7 +14,7 @@ final class Progress implements AutoCloseable {
         this.err = err;
         this.work = work;
         this.total = total;
-        this.isShown = System.getenv(Terminal.FORCED) != null || Terminal.isTerminal();
+        this.isShown = Terminal.isTerminal();
     }
 
     /** Item number {@code done}, counted from 0, is about to be worked on. */

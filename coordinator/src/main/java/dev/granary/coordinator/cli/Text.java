@@ -35,7 +35,7 @@ final class Text {
 
     /** Milliseconds with three decimals. */
     static double millis(Duration time) {
-        return time.toNanos() / 1000 / 1000.0;
+        return Math.round(time.toNanos() / 1e3) / 1e3;
     }
 
     static String plural(long count, String noun) {

@@ -1,0 +1,142 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.coordinator.demo.Demo;
+import dev.granary.coordinator.demo.LowerCaches;
+import dev.granary.coordinator.demo.RoleResult;
+import dev.granary.coordinator.demo.RoleResult.KernelResult;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code granary demo}: the main job on embedded defaults. */
+@Command(
+        name = "demo",
+        mixinStandardHelpOptions = true,
+        description = "Compile real kernels once, on one machine, and use them on two others that compile nothing.")
+final class DemoCommand implements Callable<Integer> {
+    @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
+    private @Nullable String device;
+
+    @Option(names = "--json", description = "print one JSON object")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter err = spec.commandLine().getErr();
+        try (Demo demo = new Demo(childCommand(), line -> say(err, line))) {
+            Demo.Results results = demo.play();
+            if (json) {
+                Json.print(out, json(results));
+            } else {
+                print(out, results);
+            }
+            return results.isSuccess() ? 0 : 1;
+        } catch (IOException e) {
+            throw new FailedException("the demo failed: " + e.getMessage());
+        }
+    }
+
+    private void say(PrintWriter err, String line) {
+        if (!json) {
+            err.println(line + " ...");
+            err.flush();
+        }
+    }
+
+    /** This very command in another process: same JVM, same flags, same class path. */
+    private List<String> childCommand() {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "demo-role"));
+        if (device != null) {
+            command.addAll(List.of("--device", device));
+        }
+        return command;
+    }
+
+    private static void print(PrintWriter out, Demo.Results results) {
+        out.println();
+        out.println("Device: " + results.ci().device());
+        out.println("Times until the first result is there, first launches included.");
+        out.println();
+        Table table = new Table("kernel", "size", "compiled in", "from bucket in", "from disk in", "times faster");
+        for (int i = 0; i < results.ci().kernels().size(); i++) {
+            KernelResult ci = results.ci().kernels().get(i);
+            KernelResult node = results.node().kernels().get(i);
+            KernelResult laptop = results.laptop().kernels().get(i);
+            table.row(ci.name(), Text.bytes(ci.bytes()), Text.millis(ci.readyMillis()), Text.millis(node.readyMillis()),
+                    Text.millis(laptop.readyMillis()), faster(ci.readyMillis(), laptop.readyMillis()));
+        }
+        table.row("total", Text.bytes(results.ci().kernels().stream().mapToLong(KernelResult::bytes).sum()),
+                Text.millis(results.ci().millis()), Text.millis(results.node().millis()), Text.millis(results.laptop().millis()),
+                faster(results.ci().millis(), results.laptop().millis()));
+        table.print(out);
+        out.println();
+        Table roles = new Table("machine", "compiled", "from bucket", "from disk", "again from memory", "results right");
+        for (RoleResult role : roles(results)) {
+            roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
+                    Long.toString(role.count("local")), Integer.toString(role.memory()), role.verified() + " of " + role.kernels().size());
+        }
+        roles.print(out);
+        for (RoleResult role : roles(results)) {
+            role.kernels().stream().filter(kernel -> !kernel.isRight()).forEach(kernel ->
+                    out.println("WRONG on " + role.role() + ": " + kernel.name() + ": " + kernel.problem()));
+        }
+        out.println();
+        out.println("'times faster' compares disk with compiling. The laptop had no bucket.");
+        out.println("Lower caches switched off: " + String.join(", ", lowerCaches()));
+        out.println(results.isSuccess()
+                ? "Compiled once; node and laptop compiled nothing, and every result is right."
+                : "FAILED: node or laptop compiled something, or a result is wrong.");
+        out.flush();
+    }
+
+    private static JsonObject json(Demo.Results results) {
+        JsonArray roleArray = new JsonArray();
+        for (RoleResult role : roles(results)) {
+            roleArray.add(Json.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
+                    role.count("local"), "memory", role.memory(), "verified", role.verified(), "millis", role.millis()));
+        }
+        JsonArray kernelArray = new JsonArray();
+        for (int i = 0; i < results.ci().kernels().size(); i++) {
+            KernelResult ci = results.ci().kernels().get(i);
+            KernelResult node = results.node().kernels().get(i);
+            KernelResult laptop = results.laptop().kernels().get(i);
+            kernelArray.add(Json.object("name", ci.name(), "bytes", ci.bytes(), "compiledMillis", ci.readyMillis(), "bucketMillis",
+                    node.readyMillis(), "localMillis", laptop.readyMillis(), "right", ci.isRight() && node.isRight() && laptop.isRight()));
+        }
+        JsonArray caches = new JsonArray();
+        lowerCaches().forEach(caches::add);
+        return Json.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
+                results.ci().device(), "lowerCachesOff", caches, "success", results.isSuccess());
+    }
+
+    private static List<RoleResult> roles(Demo.Results results) {
+        return List.of(results.ci(), results.node(), results.laptop());
+    }
+
+    private static List<String> lowerCaches() {
+        return LowerCaches.variables().entrySet().stream().map(off -> off.getKey() + "=" + off.getValue()).toList();
+    }
+
+    private static String faster(double slow, double fast) {
+        return String.format(Locale.ROOT, "%.0f", slow / fast);
+    }
+}
