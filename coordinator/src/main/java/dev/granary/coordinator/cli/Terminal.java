@@ -1,10 +1,14 @@
 package dev.granary.coordinator.cli;
 
+import java.io.Console;
+
 /** Tells whether a person is watching. */
 final class Terminal {
     private Terminal() {}
 
+    @SuppressWarnings("SystemConsoleNull") // null where another console provider was chosen that has none
     static boolean isTerminal() {
-        return System.console().isTerminal();
+        Console console = System.console();
+        return console != null && console.isTerminal();
     }
 }
