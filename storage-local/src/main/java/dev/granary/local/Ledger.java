@@ -51,7 +51,7 @@ final class Ledger {
         this.storage = new LedgerFile(file);
     }
 
-    /** The account in that file; {@link #release()} it. */
+    /** The account in that file; {@link #release} it. */
     static Ledger share(Path file) {
         synchronized (SHARED) {
             Ledger ledger = SHARED.computeIfAbsent(file, Ledger::new);
@@ -60,7 +60,15 @@ final class Ledger {
         }
     }
 
-    void release() {
+    /** Gives the account back; what this process owes is settled first, as far as that goes now. */
+    void release(Trouble trouble) {
+        if (owed.get() != 0) {
+            try {
+                change(() -> 0, Step.Listener.NONE, trouble);
+            } catch (IOException e) {
+                trouble.record(Trouble.Kind.ACCOUNTING, e);
+            }
+        }
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(file);

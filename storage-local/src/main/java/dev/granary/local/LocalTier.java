@@ -199,13 +199,13 @@ public final class LocalTier implements PersistentCache, Catalog {
         if (closed.compareAndSet(false, true)) {
             recency.flush();
             maintenance.finish();
-            ledger.release();
+            ledger.release(trouble);
         }
     }
 
-    /** Sweeps now, due or not; for tests. */
-    void sweepNow() {
-        sweep.run();
+    /** Sweeps now, due or not; false where another is sweeping. For tests. */
+    boolean sweepNow() {
+        return sweep.run();
     }
 
     private StoreResult write(Entry entry, Shelf.Place place, long limit) {
