@@ -123,13 +123,17 @@ final class Ledger {
         }
     }
 
-    /** Enters what a sweep counted. {@code before} is the account when it began to count; what was added meanwhile is added again. */
+    /**
+     * Enters what a sweep counted. {@code before} is the account when it began to count; what was added meanwhile may have been
+     * seen or not: it is added, and the next process that opens the directory counts again.
+     */
     void recalibrate(LedgerState before, long counted, long nowMillis, Trouble trouble) {
         try (InterruptShield _ = new InterruptShield()) {
             boolean mine = takeTurn();
             FileLock lock = mine ? begin(trouble) : null;
-            long meanwhile = last.changes() == before.changes() ? 0 : Math.max(0, last.used() - before.used());
-            last = new LedgerState(counted + meanwhile, nowMillis, last.changes(), Condition.SOUND);
+            boolean exact = last.changes() == before.changes();
+            long meanwhile = exact ? 0 : Math.max(0, last.used() - before.used());
+            last = new LedgerState(counted + meanwhile, exact ? nowMillis : 0, last.changes(), Condition.SOUND);
             owed.set(0);
             end(lock, 0, trouble);
             if (mine) {
