@@ -36,7 +36,7 @@ final class Ledger {
     private final ReentrantLock sweeper = new ReentrantLock();
     private final AtomicLong owed = new AtomicLong();
     private volatile LedgerState last = LedgerState.UNKNOWN;
-    private long grudgeUntil = System.nanoTime();
+    private volatile long grudgeUntil = System.nanoTime();
     private int users; // guarded by SHARED
 
     /** A change of the directory. */
@@ -64,6 +64,7 @@ final class Ledger {
     void release(Trouble trouble) {
         if (owed.get() != 0) {
             try {
+                grudgeUntil = System.nanoTime();
                 change(() -> 0, Step.Listener.NONE, trouble);
             } catch (IOException e) {
                 trouble.record(Trouble.Kind.ACCOUNTING, e);

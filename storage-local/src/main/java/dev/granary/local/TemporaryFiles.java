@@ -37,7 +37,7 @@ final class TemporaryFiles {
         this.directory = directory;
         this.clock = clock;
         this.steps = steps;
-        this.prefix = ProcessHandle.current().pid() + "-" + PutId.random(random).hex() + "-";
+        this.prefix = PutId.random(random).hex() + "-";
     }
 
     /** A name that no file has. */
