@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Java refuses a second lock of one region in one process.
  */
 final class Ledger {
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long GRUDGE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final int SWEEPER_REGION = 4096; // behind the account's bytes

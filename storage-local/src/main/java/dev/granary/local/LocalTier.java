@@ -35,7 +35,7 @@ import java.util.function.Function;
  * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
  *
  * <p>One file per entry, written aside and renamed into place. A look-up opens a file, reads and verifies it, and takes no lock. A store
- * locks the account of bytes for the moment of the rename, waits at most a tenth of a second for that lock and then goes on without it.
+ * locks the account of bytes for the moment of the rename, waits at most a quarter of a second for that lock and then goes on without it.
  * Removing, evicting and counting happen behind the callers; only a store that finds the directory a sixteenth above its capacity
  * evicts itself, in one walk over the directory. {@code docs/local-directory.md} has layout and guarantees.
  */
