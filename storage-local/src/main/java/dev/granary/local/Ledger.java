@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * Java refuses a second lock of one region in one process.
  */
 final class Ledger {
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long GRUDGE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final int SWEEPER_REGION = 4096; // behind the account's bytes
@@ -36,7 +36,7 @@ final class Ledger {
     private final ReentrantLock sweeper = new ReentrantLock();
     private final AtomicLong owed = new AtomicLong();
     private volatile LedgerState last = LedgerState.UNKNOWN;
-    private long grudgeUntil = System.nanoTime();
+    private volatile long grudgeUntil = System.nanoTime();
     private int users; // guarded by SHARED
 
     /** A change of the directory. */
@@ -51,7 +51,7 @@ final class Ledger {
         this.storage = new LedgerFile(file);
     }
 
-    /** The account in that file; {@link #release()} it. */
+    /** The account in that file; {@link #release} it. */
     static Ledger share(Path file) {
         synchronized (SHARED) {
             Ledger ledger = SHARED.computeIfAbsent(file, Ledger::new);
@@ -60,7 +60,16 @@ final class Ledger {
         }
     }
 
-    void release() {
+    /** Gives the account back; what this process owes is settled first, as far as that goes now. */
+    void release(Trouble trouble) {
+        if (owed.get() != 0) {
+            try {
+                grudgeUntil = System.nanoTime();
+                change(() -> 0, Step.Listener.NONE, trouble);
+            } catch (IOException e) {
+                trouble.record(Trouble.Kind.ACCOUNTING, e);
+            }
+        }
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(file);
@@ -115,13 +124,17 @@ final class Ledger {
         }
     }
 
-    /** Enters what a sweep counted. {@code before} is the account when it began to count; what was added meanwhile is added again. */
+    /**
+     * Enters what a sweep counted. {@code before} is the account when it began to count; what was added meanwhile may have been
+     * seen or not: it is added, and the next process that opens the directory counts again.
+     */
     void recalibrate(LedgerState before, long counted, long nowMillis, Trouble trouble) {
         try (InterruptShield _ = new InterruptShield()) {
             boolean mine = takeTurn();
             FileLock lock = mine ? begin(trouble) : null;
-            long meanwhile = last.changes() == before.changes() ? 0 : Math.max(0, last.used() - before.used());
-            last = new LedgerState(counted + meanwhile, nowMillis, last.changes(), Condition.SOUND);
+            boolean exact = last.changes() == before.changes();
+            long meanwhile = exact ? 0 : Math.max(0, last.used() - before.used());
+            last = new LedgerState(counted + meanwhile, exact ? nowMillis : 0, last.changes(), Condition.SOUND);
             owed.set(0);
             end(lock, 0, trouble);
             if (mine) {

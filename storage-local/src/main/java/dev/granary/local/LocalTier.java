@@ -19,10 +19,11 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -34,12 +35,12 @@ import java.util.function.Function;
  * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
  *
  * <p>One file per entry, written aside and renamed into place. A look-up opens a file, reads and verifies it, and takes no lock. A store
- * locks the account of bytes for the moment of the rename, waits at most a tenth of a second for that lock and then goes on without it.
+ * locks the account of bytes for the moment of the rename, waits at most a quarter of a second for that lock and then goes on without it.
  * Removing, evicting and counting happen behind the callers; only a store that finds the directory a sixteenth above its capacity
  * evicts itself, in one walk over the directory. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
-    private static final long RECENCY_DELAY_SECONDS = 10;
+    private static final Duration RECENCY_DELAY = Duration.ofSeconds(10);
     private static final int TOLERATED_FRACTION = 16;
     private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -70,8 +71,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         this.ledger = Ledger.share(layout.ledger());
         this.temporary = new TemporaryFiles(layout.temporary(), config.clock(), new SplittableRandom(), steps);
         this.shelf = new Shelf(layout, ledger, temporary, trouble);
-        Executor later = CompletableFuture.delayedExecutor(RECENCY_DELAY_SECONDS, TimeUnit.SECONDS, config.background());
-        this.recency = new Recency(config.clock(), later, trouble);
+        this.recency = new Recency(config.clock(), later(config.background()), trouble);
         this.sweep = new Sweep(layout, ledger, temporary, recency, config.clock(), () -> capacity, trouble);
         this.maintenance = new Maintenance(sweep, config.background());
     }
@@ -199,13 +199,25 @@ public final class LocalTier implements PersistentCache, Catalog {
         if (closed.compareAndSet(false, true)) {
             recency.flush();
             maintenance.finish();
-            ledger.release();
+            ledger.release(trouble);
         }
     }
 
-    /** Sweeps now, due or not; for tests. */
-    void sweepNow() {
-        sweep.run();
+    /** Sweeps now, due or not; false where another is sweeping. For tests. */
+    boolean sweepNow() {
+        return sweep.run();
+    }
+
+    /** Waits on a thread of its own, at most one at a time: the JDK's schedulers take longer to load than a look-up takes. */
+    private static Executor later(Executor background) {
+        return task -> Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
+            LockSupport.parkNanos(RECENCY_DELAY.toNanos());
+            try {
+                background.execute(task);
+            } catch (RejectedExecutionException e) {
+                task.run();
+            }
+        });
     }
 
     private StoreResult write(Entry entry, Shelf.Place place, long limit) {

@@ -11,6 +11,7 @@ final class Maintenance {
     private final Executor background;
     private final AtomicBoolean wanted = new AtomicBoolean();
     private final ReentrantLock running = new ReentrantLock();
+    private volatile boolean left; // by an executor that refused
 
     Maintenance(Sweep sweep, Executor background) {
         this.sweep = sweep;
@@ -23,7 +24,8 @@ final class Maintenance {
             try {
                 background.execute(this::finish);
             } catch (RejectedExecutionException e) {
-                return; // close() does it
+                left = true;
+                wanted.set(false);
             }
         }
     }
@@ -32,7 +34,8 @@ final class Maintenance {
     void finish() {
         running.lock();
         try {
-            if (wanted.getAndSet(false)) {
+            if (wanted.getAndSet(false) || left) {
+                left = false;
                 sweep.runIfDue();
             }
         } finally {

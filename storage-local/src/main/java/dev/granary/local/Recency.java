@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -53,11 +52,7 @@ final class Recency {
         known.put(file, now);
         pending.put(file, now);
         if (scheduled.compareAndSet(false, true)) {
-            try {
-                later.execute(this::flush);
-            } catch (RejectedExecutionException e) {
-                return; // the next sweep or close writes it
-            }
+            later.execute(this::flush);
         }
     }
 

@@ -128,7 +128,7 @@ final class Shelf {
             if (!Identity.of(file).equals(meant)) {
                 return 0;
             }
-            Path aside = temporary.next();
+            Path aside = temporary.aside();
             Files.move(file, aside, StandardCopyOption.ATOMIC_MOVE);
             try {
                 done = Identity.of(aside).equals(meant);

@@ -61,9 +61,8 @@ final class Sweep {
     /** Sweeps; returns false where another process or thread is at it. */
     boolean run() {
         return ledger.sweepAlone(() -> {
+            recency.flush();
             try {
-                recency.flush();
-                sweptTemporaryFiles.add(temporary.sweep());
                 LedgerState before = ledger.state(trouble);
                 List<Layout.Found> all = new ArrayList<>();
                 layout.walk(all::add);
@@ -72,6 +71,7 @@ final class Sweep {
                 if (ledger.known().used() > capacity.getAsLong()) {
                     evict(all, ledger.known().used() - capacity.getAsLong() / 100 * KEPT_PERCENT);
                 }
+                sweptTemporaryFiles.add(temporary.sweep());
             } catch (IOException e) {
                 trouble.record(Trouble.Kind.SWEEPING, e);
             }

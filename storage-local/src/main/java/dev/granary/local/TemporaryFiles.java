@@ -37,12 +37,13 @@ final class TemporaryFiles {
         this.directory = directory;
         this.clock = clock;
         this.steps = steps;
-        this.prefix = ProcessHandle.current().pid() + "-" + PutId.random(random).hex() + "-";
+        this.prefix = PutId.random(random).hex() + "-";
     }
 
-    /** A name that no file has. */
-    Path next() {
-        return directory.resolve(prefix + count.getAndIncrement() + Layout.TEMPORARY);
+    /** A name that no file has, in a directory that is there. */
+    Path aside() throws IOException {
+        Files.createDirectories(directory, DirectoryCheck.privateDirectory(directory));
+        return next();
     }
 
     /** A new file with these bytes, stamped with the clock's time. Nothing is left behind where that fails. */
@@ -93,6 +94,11 @@ final class TemporaryFiles {
             }
         });
         return (int) swept[0];
+    }
+
+    /** A name that no file has. */
+    private Path next() {
+        return directory.resolve(prefix + count.getAndIncrement() + Layout.TEMPORARY);
     }
 
     private FileChannel create(Path file) throws IOException {

@@ -25,7 +25,10 @@ final class Trouble {
         }
     }
 
-    private static final Logger LOG = LoggerFactory.getLogger(LocalTier.class);
+    /** Looking for a logger costs more than the first look-up: done when there is something to say. */
+    private static final class Log {
+        static final Logger LOG = LoggerFactory.getLogger(LocalTier.class);
+    }
 
     private final LongAdder count = new LongAdder();
     private final Set<Kind> warned = EnumSet.noneOf(Kind.class);
@@ -37,7 +40,7 @@ final class Trouble {
             first = warned.add(kind);
         }
         if (first) {
-            LOG.warn("{} ({}). Further failures of this kind are counted, not logged.", kind.meaning, cause.toString());
+            Log.LOG.warn("{} ({}). Further failures of this kind are counted, not logged.", kind.meaning, cause.toString());
         }
     }
 

@@ -1,0 +1,24 @@
+package dev.granary.local;
+
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.contract.PersistentCacheContract;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The contract of every store, on the local tier. */
+final class LocalTierContractTest extends PersistentCacheContract {
+    @TempDir
+    private Path temporary;
+
+    @Override
+    protected PersistentCache openCache() throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(temporary.resolve("some/cache")).background(Runnable::run).build());
+    }
+
+    @AfterEach
+    void invariants() throws IOException, LocalDirectoryException {
+        Invariants.check(temporary.resolve("some/cache"));
+    }
+}
