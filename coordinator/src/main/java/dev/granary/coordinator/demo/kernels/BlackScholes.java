@@ -16,10 +16,10 @@ final class BlackScholes {
     private static final Quantity[] QUANTITIES = {
         new Quantity("price", new Tolerance(5e-6, 1e-4)),
         new Quantity("delta", new Tolerance(5e-6, 3e-6)),
-        new Quantity("gamma", new Tolerance(2e-4, 2e-6)),
-        new Quantity("vega", new Tolerance(5e-5, 1e-3)),
-        new Quantity("theta", new Tolerance(5e-5, 1e-3)),
-        new Quantity("rho", new Tolerance(2e-5, 1e-3)),
+        new Quantity("gamma", new Tolerance(2e-5, 2e-7)),
+        new Quantity("vega", new Tolerance(1e-5, 2e-4)),
+        new Quantity("theta", new Tolerance(1e-5, 1e-4)),
+        new Quantity("rho", new Tolerance(5e-6, 2e-4)),
     };
 
     private record Quantity(String name, Tolerance tolerance) {}

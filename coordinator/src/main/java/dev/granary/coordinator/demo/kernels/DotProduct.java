@@ -34,8 +34,8 @@ final class DotProduct {
             sum += product;
             magnitude += Math.abs(product);
         }
-        // Terms cancel: what rounding costs follows from their magnitudes, not from their sum. One lost term would cost far more.
-        Tolerance tolerance = new Tolerance(0, 1e-6 * magnitude);
+        // Terms cancel: what rounding costs follows from their magnitudes, not from their sum.
+        Tolerance tolerance = new Tolerance(0, 2e-7 * magnitude);
         return new Comparison().floats("dot product", new double[] {sum}, Bench.floatsOf(total), tolerance).verdict();
     }
 }

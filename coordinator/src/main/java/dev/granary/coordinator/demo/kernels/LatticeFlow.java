@@ -9,7 +9,7 @@ final class LatticeFlow {
     private static final int VELOCITIES = LatticeCollisions.C.length;
     private static final Tolerance POPULATION = new Tolerance(5e-6, 1e-6);
     private static final Tolerance VELOCITY = new Tolerance(1e-5, 3e-6);
-    private static final Tolerance FORCE = new Tolerance(1e-5, 5e-5);
+    private static final Tolerance FORCE = new Tolerance(5e-6, 2e-5);
 
     private final Bench bench;
     private final int width;

@@ -45,8 +45,8 @@ final class NBody {
             move(expectedBodies, expectedVelocities, expectedAccelerations);
         }
         return new Comparison()
-                .floats("acceleration", expectedAccelerations, Bench.floatsOf(accelerations), new Tolerance(2e-5, 2e-3))
-                .floats("velocity", expectedVelocities, Bench.floatsOf(speeds), new Tolerance(1e-5, 4e-5))
+                .floats("acceleration", expectedAccelerations, Bench.floatsOf(accelerations), new Tolerance(5e-6, 4e-4))
+                .floats("velocity", expectedVelocities, Bench.floatsOf(speeds), new Tolerance(1e-6, 5e-6))
                 .floats("body", expectedBodies, Bench.floatsOf(places), new Tolerance(1e-6, 1e-6))
                 .verdict();
     }

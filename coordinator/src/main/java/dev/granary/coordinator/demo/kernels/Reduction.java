@@ -3,6 +3,7 @@ package dev.granary.coordinator.demo.kernels;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 
 /**
  * Sum, smallest, largest and the first place of the largest of an array of integers, by a tree reduction in two phases (Harris, "Optimizing
@@ -23,14 +24,22 @@ final class Reduction {
     }
 
     private static Verdict check(Bench bench, RandomGenerator random) {
-        // Every extreme value occurs more than once, so that the first place is a question.
-        int[] values = random.ints(COUNT, -2_000, 2_000).map(value -> value * 1_000_003).toArray();
+        // Neither a lost zero nor an extra one goes unseen: all values below zero, then all above.
+        Comparison comparison = new Comparison();
+        compare(comparison, "below zero", bench, random.ints(COUNT, -2_000, 0));
+        compare(comparison, "above zero", bench, random.ints(COUNT, 1, 2_000));
+        return comparison.verdict();
+    }
+
+    private static void compare(Comparison comparison, String what, Bench bench, IntStream numbers) {
+        // So few different numbers that the largest occurs more than once: its first place is a question.
+        int[] values = numbers.map(number -> number * 1_000_003).toArray();
         int groups = bench.groupsOf("reduce_elements");
         OpenClBuffer summaries = bench.ints(groups * SUMMARY_INTS);
         OpenClBuffer total = bench.ints(SUMMARY_INTS);
         bench.launch("reduce_elements", bench.input(values), COUNT, summaries);
         bench.launch("reduce_groups", summaries, groups, total);
-        return new Comparison().ints("sum, smallest, largest, place", reference(values), Bench.intsOf(total)).verdict();
+        comparison.ints(what + ": sum, smallest, largest, place", reference(values), Bench.intsOf(total));
     }
 
     private static int[] reference(int[] values) {
