@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -19,13 +18,13 @@ import java.util.stream.Stream;
 public final class ChildJvm {
     private ChildJvm() {}
 
-    /** The lines that {@code main} prints, run in {@code directory} on those parts of the test class path that {@code onPath} accepts. */
-    public static List<String> run(Class<?> main, Path directory, Predicate<String> onPath, String... flags)
+    /** The lines that {@code main} prints, run in {@code directory} on the test class path. */
+    public static List<String> run(Class<?> main, Path directory, String... flags)
             throws IOException, InterruptedException {
         String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        String path = Stream.of(testPath.split(File.pathSeparator, -1)).filter(onPath)
-                .map(part -> Path.of(part).toAbsolutePath().toString()).collect(Collectors.joining(File.pathSeparator));
-        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", path));
+        String path = Stream.of(testPath.split(File.pathSeparator, -1)).map(part -> Path.of(part).toAbsolutePath().toString()).collect(Collectors.joining(File.pathSeparator));
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", path,
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny"));
         command.addAll(List.of(flags));
         command.add(main.getName());
         Path output = directory.resolve("output.txt");

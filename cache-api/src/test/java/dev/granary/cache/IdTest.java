@@ -53,10 +53,9 @@ class IdTest {
     @Test
     @DisplayName("K1, K12 two JVMs with other encoding, locale, line ends, hash seed and working directory: identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
-        List<String> there = ChildJvm.run(IdSamples.class, elsewhere, _ -> true, "-Dfile.encoding=ISO-8859-1", "-Dstdout.encoding=ISO-8859-1",
+        List<String> there = ChildJvm.run(IdSamples.class, elsewhere, "-Dfile.encoding=ISO-8859-1", "-Dstdout.encoding=ISO-8859-1",
                 "-Duser.language=tr", "-Duser.country=TR", "-Dline.separator=\r\n", "-Duser.timezone=Asia/Kathmandu",
                 "-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=3");
-        there = there.stream().filter(line -> !line.isEmpty()).toList();
         assertEquals(IdSamples.lines(), there);
     }
 
@@ -68,7 +67,7 @@ class IdTest {
                 + framed("n", "\0\0\0\0\0\0\1\2");
         assertArrayEquals(expected.getBytes(StandardCharsets.ISO_8859_1), id.bytes());
         assertEquals(expected.length(), id.length());
-        assertEquals("HASH", id.hash().hex());
+        assertEquals("830b6d3128437c60a2a4d10ff7c8669745a56f889187e79d10ac879e1c9fe57e", id.hash().hex());
         assertEquals(Sha256.of(id.bytes()), id.hash());
     }
 

@@ -11,6 +11,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
 import dev.granary.cache.format.Verification;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -96,7 +97,7 @@ public final class MemoryStore implements PersistentCache {
     public void discard(Entry entry) {
         requireOpen();
         stored.computeIfPresent(
-                entry.id().hash(), (_, present) -> entry.contentHash().equals(contentOf(entry.id(), present)) ? null : present);
+                entry.id().hash(), (_, present) -> Objects.equals(entry.contentHash(), contentOf(entry.id(), present)) ? null : present);
     }
 
     @Override

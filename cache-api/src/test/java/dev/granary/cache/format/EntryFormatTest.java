@@ -158,9 +158,9 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 without the library of zstd: raw entries work both ways, packed ones are a miss, nothing throws")
+    @DisplayName("D1 where the library of zstd cannot be loaded: raw entries work both ways, packed ones are a miss, nothing throws")
     void withoutLibrary(@TempDir Path directory) throws Exception {
-        List<String> lines = ChildJvm.run(WithoutZstd.class, directory, part -> !part.contains("zstd-jni"));
+        List<String> lines = ChildJvm.run(WithoutZstd.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
         assertEquals(List.of("raw true", "asked for zstd, stored raw true", "packed TOO_NEW"), lines);
     }
 

@@ -5,7 +5,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 
-/** Runs in a JVM where zstd-jni is missing, as it is in effect on a platform for which it has no native library. */
+/** Runs in a JVM where zstd-jni finds no native library: another platform, or a temporary directory that allows none. */
 final class WithoutZstd {
     private WithoutZstd() {}
 
