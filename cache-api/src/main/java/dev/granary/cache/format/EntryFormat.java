@@ -87,7 +87,8 @@ public final class EntryFormat {
     /**
      * Reads and verifies an entry that was stored under {@code expected}.
      *
-     * <p>The binaries of a hit are views of {@code stored} where they were not compressed: the segment must not change afterwards.
+     * <p>Binaries and metadata of a hit are views of {@code stored} where they were not compressed: the segment must not change afterwards,
+     * and must stay alive, for all threads that use the entry.
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */

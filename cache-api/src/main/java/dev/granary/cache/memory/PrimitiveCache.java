@@ -30,11 +30,12 @@ public final class PrimitiveCache<K, V> {
     public static final int DEFAULT_CAPACITY = 1024;
 
     private final ConcurrentHashMap<K, Slot<V>> slots = new ConcurrentHashMap<>();
-    private final ReentrantLock evictionLock = new ReentrantLock();
+    private final ReentrantLock keeping = new ReentrantLock(); // held while a value is added or evicted, never while one is built
     private final LongAdder hits = new LongAdder();
     private final LongAdder misses = new LongAdder();
     private final RecencyClock clock = new RecencyClock();
     private volatile int capacity;
+    private int kept; // how many slots have a value; under the lock
 
     /**
      * An empty cache.
@@ -81,7 +82,12 @@ public final class PrimitiveCache<K, V> {
 
     /** How many values are kept. */
     public int size() {
-        return (int) slots.values().stream().filter(slot -> slot.value() != null).count();
+        keeping.lock();
+        try {
+            return kept;
+        } finally {
+            keeping.unlock();
+        }
     }
 
     /** How many values may be kept. */
@@ -123,30 +129,46 @@ public final class PrimitiveCache<K, V> {
             return BuildGraph.PROCESS.await(present);
         }
         misses.increment();
+        V value;
         try {
-            V value = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
-            if (capacity == 0) {
-                slots.remove(key, mine); // first, so that nobody finds it: a cache of no capacity has no hits
-            }
-            mine.complete(value, clock);
-            evictToCapacity();
-            return value;
+            value = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
         } catch (Throwable failure) {
             slots.remove(key, mine);
             mine.fail(failure);
             throw failure;
         }
+        keep(key, mine, value);
+        return value;
+    }
+
+    private void keep(K key, Slot<V> slot, V value) {
+        keeping.lock();
+        try {
+            if (capacity == 0) {
+                slots.remove(key, slot); // first, so that nobody finds it: a cache of no capacity has no hits
+                slot.complete(value, clock);
+            } else {
+                slot.complete(value, clock);
+                kept++;
+                evictToCapacity();
+            }
+        } finally {
+            keeping.unlock();
+        }
     }
 
     private void evictToCapacity() {
-        evictionLock.lock();
+        keeping.lock();
         try {
-            int excess = size() - capacity;
+            int excess = kept - capacity;
             if (excess > 0) {
-                oldest(excess).forEach(aged -> slots.remove(aged.key(), aged.slot()));
+                oldest(excess).forEach(aged -> {
+                    slots.remove(aged.key(), aged.slot());
+                    kept--;
+                });
             }
         } finally {
-            evictionLock.unlock();
+            keeping.unlock();
         }
     }
 

@@ -91,10 +91,10 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M4 lowering from 1,000 values to 10 at once keeps the 10 most recently used")
+    @DisplayName("M4 lowering from 100,000 values to 10 at once keeps the 10 most recently used")
     void loweredFar() {
-        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(1000);
-        getAll(cache, 0, 1000);
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(100_000);
+        getAll(cache, 0, 100_000);
         for (int key = 990; key >= 900; key -= 10) {
             get(cache, key);
         }
