@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * The in-memory cache of created values: least recently used first out, and one build per key however many threads ask. Thread-safe.
  *
  * <p>A hit is one look-up in a {@link ConcurrentHashMap} and at most one step of a logical clock: no lock, no allocation. Recency is exact
- * between any uses that are ordered, in one thread or between threads. An eviction looks for the oldest among all entries; it happens only
- * after a build, which costs far more.
+ * between uses that are ordered, in one thread or between threads; of several uses of one value in the same moment, any may count as its
+ * last. An eviction looks for the oldest among all values; it happens only after a build, which costs far more.
  *
  * <p>While a value is being built, its key is present but not counted in {@link #size()}. A build that fails reaches all callers that
  * waited for it, leaves nothing behind, and the next call builds again. A build may ask this cache, or another, for other keys; a build
