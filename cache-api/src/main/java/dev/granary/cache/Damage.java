@@ -14,8 +14,8 @@ public enum Damage {
     WRONG_KEY,
     /** A format older than this version reads. */
     TOO_OLD,
-    /** A format or a flag newer than this version knows. */
+    /** A format, a flag or a key's schema newer than this version knows, or packed with a library that cannot be loaded here. */
     TOO_NEW,
-    /** Larger than the reader accepts. */
+    /** Larger than the reader accepts, or has memory for. */
     TOO_LARGE
 }

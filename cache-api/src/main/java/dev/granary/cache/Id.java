@@ -70,6 +70,7 @@ public final class Id {
     public static final class Builder {
         private final Target target;
         private final KeyWriter out = new KeyWriter().raw(MAGIC);
+        private String reason = ""; // why there will be no id
 
         private Builder(Target target) {
             this.target = target;
@@ -85,8 +86,11 @@ public final class Id {
             return this;
         }
 
-        /** Adds a field of text, as UTF-8. */
+        /** Adds a field of text, as UTF-8. Text with half a surrogate pair has no UTF-8 of its own: nothing with it can be cached. */
         public Builder field(String name, String value) {
+            if (!UTF_8.newEncoder().canEncode(value)) {
+                reason = "the field " + name + " holds half a surrogate pair, which is no text";
+            }
             return field(name, value.getBytes(UTF_8));
         }
 
@@ -96,7 +100,7 @@ public final class Id {
         }
 
         /**
-         * The id.
+         * The id; the empty one, with its reason, where a field cannot be told apart from another.
          *
          * @throws IllegalArgumentException if it has more than {@link #MAX_BYTES} bytes
          */
@@ -105,7 +109,7 @@ public final class Id {
             if (bytes.length > MAX_BYTES) {
                 throw new IllegalArgumentException("An id of " + bytes.length + " bytes is longer than " + MAX_BYTES);
             }
-            return new Id(bytes, target, "");
+            return reason.isEmpty() ? new Id(bytes, target, "") : notCacheable(reason);
         }
     }
 
@@ -119,20 +123,32 @@ public final class Id {
         return new Id(new byte[0], null, reason);
     }
 
-    /** The id whose bytes were stored, or empty where the bytes are none of this schema. */
+    /**
+     * The id whose bytes were stored, or empty where the bytes are none of this schema. Safe for bytes from anywhere: it throws for none, and
+     * allocates no more than they take.
+     */
     public static Optional<Id> parse(byte[] stored) {
-        List<Field> fields = fieldsOf(stored);
-        if (fields == null || fields.size() < TARGET_FIELDS.size()) {
+        ByteBuffer in = body(stored);
+        if (in == null) {
             return Optional.empty();
         }
-        for (int i = 0; i < TARGET_FIELDS.size(); i++) {
-            if (!fields.get(i).name().equals(TARGET_FIELDS.get(i)) || fields.get(i).text().isBlank()) {
+        List<String> target = new ArrayList<>();
+        for (String name : TARGET_FIELDS) {
+            Field field = nextField(in);
+            if (field == null || !field.name().equals(name) || !isText(field.value)) {
+                return Optional.empty();
+            }
+            target.add(field.text());
+        }
+        while (in.hasRemaining()) {
+            ByteBuffer name = frame(in);
+            if (name == null || frame(in) == null) {
                 return Optional.empty();
             }
         }
-        return Backend.ofPath(fields.get(0).text())
-                .map(backend -> new Target(backend, fields.get(1).text(), fields.get(2).text(), fields.get(3).text()))
-                .map(target -> new Id(stored.clone(), target, ""));
+        return Backend.ofPath(target.get(0))
+                .map(backend -> new Target(backend, target.get(1), target.get(2), target.get(3)))
+                .map(known -> new Id(stored.clone(), known, ""));
     }
 
     /** True where the primitive cannot be cached; {@link #reason()} says why. */
@@ -191,8 +207,14 @@ public final class Id {
 
     /** All fields in order, target first; none for the empty id. */
     public List<Field> fields() {
-        List<Field> fields = fieldsOf(bytes);
-        return fields == null ? List.of() : fields;
+        List<Field> fields = new ArrayList<>();
+        ByteBuffer in = body(bytes);
+        Field next = in == null ? null : nextField(in);
+        while (in != null && next != null) {
+            fields.add(next);
+            next = nextField(in);
+        }
+        return List.copyOf(fields);
     }
 
     @Override
@@ -210,24 +232,21 @@ public final class Id {
         return isEmpty() ? "(not cacheable: " + reason + ")" : hash().hex();
     }
 
-    private static @Nullable List<Field> fieldsOf(byte[] stored) {
-        if (stored.length > MAX_BYTES || stored.length < MAGIC.length || !Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-            return null;
-        }
-        ByteBuffer in = ByteBuffer.wrap(stored, MAGIC.length, stored.length - MAGIC.length);
-        List<Field> fields = new ArrayList<>();
-        while (in.hasRemaining()) {
-            byte[] name = framed(in);
-            byte[] value = name == null ? null : framed(in);
-            if (name == null || value == null) {
-                return null;
-            }
-            fields.add(new Field(new String(name, UTF_8), value));
-        }
-        return List.copyOf(fields);
+    /** What follows the magic and schema number, or null where they are not ours. */
+    private static @Nullable ByteBuffer body(byte[] stored) {
+        return stored.length <= MAX_BYTES && stored.length >= MAGIC.length && Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+                ? ByteBuffer.wrap(stored, MAGIC.length, stored.length - MAGIC.length)
+                : null;
     }
 
-    private static byte @Nullable [] framed(ByteBuffer in) {
+    private static @Nullable Field nextField(ByteBuffer in) {
+        ByteBuffer name = frame(in);
+        ByteBuffer value = name == null ? null : frame(in);
+        return name == null || value == null ? null : new Field(UTF_8.decode(name).toString(), bytesOf(value));
+    }
+
+    /** The next framed bytes, a view, or null where they are not all there. */
+    private static @Nullable ByteBuffer frame(ByteBuffer in) {
         if (in.remaining() < Integer.BYTES) {
             return null;
         }
@@ -235,8 +254,20 @@ public final class Id {
         if (length < 0 || length > in.remaining()) {
             return null;
         }
-        byte[] bytes = new byte[length];
-        in.get(bytes);
+        ByteBuffer framed = in.slice(in.position(), length);
+        in.position(in.position() + length);
+        return framed;
+    }
+
+    private static byte[] bytesOf(ByteBuffer view) {
+        byte[] bytes = new byte[view.remaining()];
+        view.get(bytes);
         return bytes;
+    }
+
+    /** Whether these are the bytes of some text that is not blank, and of no other text. */
+    private static boolean isText(byte[] value) {
+        String text = new String(value, UTF_8);
+        return !text.isBlank() && Arrays.equals(text.getBytes(UTF_8), value);
     }
 }

@@ -31,7 +31,10 @@ public final class KernelBinaries {
         return ofSegments(Arrays.stream(binaries).map(b -> MemorySegment.ofArray(b.clone())).toList());
     }
 
-    /** Binaries that keep the segments themselves: nobody may write to them any more, and they must stay alive as long as this object. */
+    /**
+     * Binaries that keep the segments themselves: nobody may write to them any more, and they must stay alive, for all threads, as long as
+     * this object. Each is native memory or a view of a byte array.
+     */
     public static KernelBinaries ofSegments(List<MemorySegment> segments) {
         return segments.isEmpty() ? NONE : new KernelBinaries(segments.stream().map(MemorySegment::asReadOnly).toList());
     }
@@ -87,7 +90,7 @@ public final class KernelBinaries {
     public int hashCode() {
         int hash = segments.size();
         for (MemorySegment segment : segments) {
-            hash = 31 * hash + segment.asByteBuffer().hashCode();
+            hash = 31 * hash + segment.asSlice(0, Math.min(segment.byteSize(), Integer.MAX_VALUE)).asByteBuffer().hashCode();
         }
         return hash;
     }

@@ -11,6 +11,8 @@ public final class Sha256 {
     /** Length of a digest in bytes. */
     public static final int BYTES = 32;
 
+    private static final long CHUNK = 1L << 30; // a byte buffer cannot span all that a segment can
+
     private final byte[] digest;
 
     private Sha256(byte[] digest) {
@@ -27,7 +29,9 @@ public final class Sha256 {
         MessageDigest sha = newDigest();
         for (MemorySegment part : parts) {
             sha.update(KeyWriter.longBytes(part.byteSize()));
-            sha.update(part.asByteBuffer());
+            for (long at = 0; at < part.byteSize(); at += CHUNK) {
+                sha.update(part.asSlice(at, Math.min(CHUNK, part.byteSize() - at)).asByteBuffer());
+            }
         }
         return new Sha256(sha.digest());
     }
@@ -51,7 +55,8 @@ public final class Sha256 {
      */
     public static Sha256 parse(String hex) {
         if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-            throw new IllegalArgumentException("Not a name of 64 lower-case hexadecimal digits: " + hex);
+            String shown = hex.length() <= 80 ? hex : hex.substring(0, 80) + "... (" + hex.length() + " characters)";
+            throw new IllegalArgumentException("Not a name of 64 lower-case hexadecimal digits: " + shown);
         }
         return new Sha256(HexFormat.of().parseHex(hex));
     }

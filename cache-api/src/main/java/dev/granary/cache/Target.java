@@ -27,7 +27,7 @@ public record Target(Backend backend, String vendor, String device, String drive
     /**
      * Checks that no part is missing.
      *
-     * @throws IllegalArgumentException if a part is blank
+     * @throws IllegalArgumentException if a part is blank, or holds half a surrogate pair and so has no bytes of its own
      */
     public Target {
         Objects.requireNonNull(backend, "backend");
@@ -37,13 +37,14 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     /**
-     * A readable name that is one path component: lower-case ASCII letters, digits, dots and dashes, at most 200 bytes.
+     * A readable name that is one path component: lower-case ASCII letters, digits, dots, dashes and underscores, at most 200 bytes,
+     * never starting with a dot.
      *
      * <p>Vendor, device and driver in short, then the first digits of the SHA-256 of all parts in full: equal targets have equal names,
      * different targets different ones.
      */
     public String name() {
-        return short_(vendor) + "_" + short_(device) + "_" + short_(driver) + "_" + digest();
+        return shortened(vendor) + "_" + shortened(device) + "_" + shortened(driver) + "_" + digest();
     }
 
     /** Backend and name: the namespace of this target in a directory or a bucket, such as {@code opencl/pocl_...}. */
@@ -59,7 +60,7 @@ public record Target(Backend backend, String vendor, String device, String drive
         return Sha256.of(all.toByteArray()).hex().substring(0, HASH_DIGITS);
     }
 
-    private static String short_(String part) {
+    private static String shortened(String part) {
         String safe = part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-").replaceAll("^[-.]+|[-.]+$", "");
         if (safe.isEmpty()) {
             return "x";
@@ -70,6 +71,9 @@ public record Target(Backend backend, String vendor, String device, String drive
     private static void requireText(String part, String name) {
         if (part.isBlank()) {
             throw new IllegalArgumentException("A target needs its " + name + "; where a driver does not tell it, use Target.UNKNOWN");
+        }
+        if (!UTF_8.newEncoder().canEncode(part)) {
+            throw new IllegalArgumentException("A target's " + name + " is text; this one holds half a surrogate pair: " + part);
         }
     }
 }

@@ -30,6 +30,9 @@ public final class EntryFormat {
     /** No entry is larger, in bytes, stored or decoded. */
     public static final long MAX_BYTES = 1L << 30;
 
+    private static final int FIRST_BINARY = 2;
+    private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
+
     private EntryFormat() {}
 
     /**
@@ -38,12 +41,13 @@ public final class EntryFormat {
      * @param entry what to write
      * @param compression whether sections may be compressed
      * @param putId the mark of this attempt
-     * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}
+     * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more than 1,022 binaries
      */
     public static byte[] encode(Entry entry, Compression compression, PutId putId) {
+        byte[] metadata = entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
+        requireFits(entry, metadata.length);
         List<Section.Encoded> sections = new ArrayList<>();
         sections.add(Section.encode(Section.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
-        byte[] metadata = entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
         sections.add(Section.encode(Section.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
         for (MemorySegment binary : entry.binaries().segments()) {
             sections.add(Section.encode(Section.BINARY, binary, compression));
@@ -52,10 +56,7 @@ public final class EntryFormat {
         for (Section.Encoded section : sections) {
             length += section.stored().byteSize();
         }
-        if (length > MAX_BYTES || entry.binaries().byteSize() > MAX_BYTES) {
-            throw new IllegalArgumentException("An entry of " + length + " bytes is larger than " + MAX_BYTES);
-        }
-        Header header = new Header(length, entry.compileTime().toNanos(), putId, entry.contentHash(),
+        Header header = new Header(length, nanos(entry.compileTime()), putId, entry.contentHash(),
                 sections.stream().map(Section.Encoded::row).toList());
         ByteBuffer out = ByteBuffer.allocate((int) length);
         header.writeTo(out);
@@ -65,10 +66,29 @@ public final class EntryFormat {
         return out.array();
     }
 
+    /** What is written must be readable: the limits are those of the reader, for the raw lengths. */
+    private static void requireFits(Entry entry, long metadataBytes) {
+        int sections = FIRST_BINARY + entry.binaries().count();
+        if (sections > Header.MAX_SECTIONS) {
+            throw new IllegalArgumentException(
+                    "An entry has at most " + (Header.MAX_SECTIONS - FIRST_BINARY) + " binaries, not " + entry.binaries().count());
+        }
+        long length = Header.bytes(sections) + entry.id().length() + metadataBytes + entry.binaries().byteSize();
+        if (length > MAX_BYTES) {
+            throw new IllegalArgumentException("An entry of " + length + " bytes is larger than " + MAX_BYTES);
+        }
+    }
+
+    /** The clock that measured a compile time may have been set meanwhile: what does not fit is cut to what does. */
+    private static long nanos(Duration compileTime) {
+        return compileTime.isNegative() ? 0 : compileTime.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : compileTime.toNanos();
+    }
+
     /**
      * Reads and verifies an entry that was stored under {@code expected}.
      *
-     * <p>The binaries of a hit are views of {@code stored} where they were not compressed: the segment must not change afterwards.
+     * <p>Binaries and metadata of a hit are views of {@code stored} where they were not compressed: the segment must not change afterwards,
+     * and must stay alive, for all threads that use the entry.
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
@@ -93,22 +113,21 @@ public final class EntryFormat {
         MemorySegment metadata = MemorySegment.NULL;
         List<MemorySegment> binaries = new ArrayList<>(header.sections().size());
         long offset = Header.bytes(header.sections().size());
-        for (int i = 0; i < header.sections().size(); i++) {
-            Section section = header.sections().get(i);
-            MemorySegment bytes = stored.asSlice(offset, section.storedLength());
-            offset += section.storedLength();
-            MemorySegment raw = section.isSound(bytes) ? section.decode(bytes) : null;
-            if (raw == null) {
-                return corrupt("section " + i + " of " + header.sections().size() + " does not match its checksum or length");
+        for (Section section : header.sections()) {
+            MemorySegment raw;
+            switch (section.decode(stored.asSlice(offset, section.storedLength()))) {
+                case Section.Decoded.Raw sound -> raw = sound.bytes();
+                case Section.Decoded.Bad bad -> {
+                    return new LoadResult.Damaged(bad.damage(), "the section at byte " + offset + " " + bad.detail());
+                }
             }
+            offset += section.storedLength();
             switch (section.kind()) {
                 case Section.KEY -> {
-                    if (expected != null) {
-                        if (!expected.matches(raw.asByteBuffer())) {
-                            return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id");
-                        }
-                    } else {
+                    if (expected == null) {
                         id = Id.parse(raw.toArray(ValueLayout.JAVA_BYTE)).orElse(null);
+                    } else if (!expected.matches(raw.asByteBuffer())) {
+                        return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id");
                     }
                 }
                 case Section.METADATA -> metadata = raw;
@@ -120,7 +139,7 @@ public final class EntryFormat {
         }
         KernelBinaries verified = KernelBinaries.ofSegments(binaries);
         if (verification == Verification.CONTENT_HASH && !Entry.contentHash(id, verified).equals(header.contentHash())) {
-            return corrupt("the content does not match its SHA-256");
+            return new LoadResult.Damaged(Damage.CORRUPT, "the content does not match its SHA-256");
         }
         return new LoadResult.Hit(
                 Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), decoder(metadata)));
@@ -128,9 +147,5 @@ public final class EntryFormat {
 
     private static Supplier<Optional<EntryMetadata>> decoder(MemorySegment metadata) {
         return () -> MetadataCodec.decode(metadata.toArray(ValueLayout.JAVA_BYTE));
-    }
-
-    private static LoadResult.Damaged corrupt(String detail) {
-        return new LoadResult.Damaged(Damage.CORRUPT, detail);
     }
 }

@@ -23,7 +23,7 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
     private static final int FIXED_BYTES = 80;
     private static final int CHECKSUM_BYTES = 4;
     private static final int MIN_SECTIONS = 3;
-    private static final int MAX_SECTIONS = 1024;
+    static final int MAX_SECTIONS = 1024;
 
     /** The outcome of reading a header. */
     sealed interface Read {
@@ -103,7 +103,7 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
             return new Read.Bad(Damage.EXTENDED, stored.byteSize() - length + " bytes too many");
         }
         Header header = new Header(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections));
-        return header.isConsistent() ? new Read.Ok(header) : new Read.Bad(Damage.CORRUPT, "kinds or lengths of the sections do not add up");
+        return header.isConsistent() ? new Read.Ok(header) : new Read.Bad(Damage.CORRUPT, "kinds, encodings or lengths of the sections do not add up");
     }
 
     private boolean isConsistent() {
@@ -116,17 +116,13 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
                 case 1 -> Section.METADATA;
                 default -> Section.BINARY;
             };
-            if (section.kind() != kind || !isLength(section.storedLength()) || !isLength(section.rawLength())) {
+            if (section.kind() != kind || !section.isPlausible()) {
                 return false;
             }
-            stored += section.storedLength();
+            stored += section.storedLength(); // cannot overflow: each is plausible, and there are few
             raw += section.rawLength();
         }
         return stored == length && raw <= EntryFormat.MAX_BYTES && compileNanos >= 0;
-    }
-
-    private static boolean isLength(long length) {
-        return length >= 0 && length <= EntryFormat.MAX_BYTES;
     }
 
     private static Read.Bad truncated(long actual, String expected) {

@@ -4,9 +4,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.esotericsoftware.kryo.Kryo;
 import com.esotericsoftware.kryo.KryoException;
+import com.esotericsoftware.kryo.Registration;
 import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
+import com.esotericsoftware.kryo.util.DefaultClassResolver;
 import dev.granary.cache.EntryMetadata;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -41,11 +43,19 @@ final class MetadataCodec {
     }
 
     private static Kryo kryo() {
-        Kryo kryo = new Kryo();
+        Kryo kryo = new Kryo(new NumbersOnly(), null);
         kryo.setRegistrationRequired(true);
         kryo.setReferences(false);
         kryo.register(EntryMetadata.class, new MetadataSerializer(), METADATA_V1);
         return kryo;
+    }
+
+    /** Refuses classes by name: reading one would look the class up, and allocate what the name's length says. */
+    private static final class NumbersOnly extends DefaultClassResolver {
+        @Override
+        protected Registration readName(Input input) {
+            throw new KryoException("A class by name where only numbers are allowed");
+        }
     }
 
     private static final class MetadataSerializer extends Serializer<EntryMetadata> {

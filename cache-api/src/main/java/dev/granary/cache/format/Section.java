@@ -1,12 +1,11 @@
 package dev.granary.cache.format;
 
-import com.github.luben.zstd.Zstd;
-import java.lang.foreign.Arena;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Id;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 import java.util.zip.CRC32C;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One row of an entry's section table and, when writing, its bytes.
@@ -28,20 +27,43 @@ record Section(int kind, int encoding, int checksum, long storedLength, long raw
     /** Length of a row in bytes. */
     static final int ROW_BYTES = 24;
 
-    private static final int LEVEL = 3;
+    /** No section is packed more tightly than this: a few stored bytes must not make a reader allocate a gigabyte. */
+    static final int MAX_EXPANSION = 1024;
+
     private static final int WORTH_TRYING_BYTES = 256;
 
     /** A section with the bytes to be written. */
     record Encoded(Section row, MemorySegment stored) {}
 
+    /** The outcome of decoding a section. */
+    sealed interface Decoded {
+        /** The raw bytes, verified. */
+        record Raw(MemorySegment bytes) implements Decoded {}
+
+        /** Not what the header tells; the detail continues a sentence that starts with the section. */
+        record Bad(Damage damage, String detail) implements Decoded {}
+    }
+
     static Encoded encode(int kind, MemorySegment raw, Compression compression) {
-        if (compression == Compression.ZSTD && raw.byteSize() >= WORTH_TRYING_BYTES) {
-            MemorySegment packed = MemorySegment.ofArray(Zstd.compress(raw.toArray(ValueLayout.JAVA_BYTE), LEVEL));
-            if (packed.byteSize() <= raw.byteSize() / 10 * 9) {
-                return new Encoded(new Section(kind, ZSTD, checksum(packed), packed.byteSize(), raw.byteSize()), packed);
-            }
-        }
+        return switch (compression) {
+            case NONE -> asIs(kind, raw);
+            case ZSTD -> pack(raw)
+                    .map(packed -> new Encoded(new Section(kind, ZSTD, checksum(packed), packed.byteSize(), raw.byteSize()), packed))
+                    .orElseGet(() -> asIs(kind, raw));
+        };
+    }
+
+    private static Encoded asIs(int kind, MemorySegment raw) {
         return new Encoded(new Section(kind, RAW, checksum(raw), raw.byteSize(), raw.byteSize()), raw);
+    }
+
+    private static Optional<MemorySegment> pack(MemorySegment raw) {
+        if (raw.byteSize() < WORTH_TRYING_BYTES) {
+            return Optional.empty();
+        }
+        return Zstandard.pack(raw)
+                .filter(packed -> packed.byteSize() <= raw.byteSize() / 10 * 9)
+                .filter(packed -> raw.byteSize() <= packed.byteSize() * MAX_EXPANSION);
     }
 
     void writeTo(ByteBuffer out) {
@@ -52,31 +74,28 @@ record Section(int kind, int encoding, int checksum, long storedLength, long raw
         return new Section(in.getShort() & 0xffff, in.getShort() & 0xffff, in.getInt(), in.getLong(), in.getLong());
     }
 
-    boolean isSound(MemorySegment stored) {
-        return checksum(stored) == checksum;
-    }
-
-    /** The raw bytes of a section whose checksum held, or null where they cannot be decoded to exactly {@link #rawLength}. */
-    @Nullable MemorySegment decode(MemorySegment stored) {
+    /** Whether kind, encoding and lengths can occur together; they come from outside. */
+    boolean isPlausible() {
+        if (!isLength(storedLength) || !isLength(rawLength) || (kind == KEY && rawLength > Id.MAX_BYTES)) {
+            return false;
+        }
         return switch (encoding) {
-            case RAW -> rawLength == storedLength ? stored : null;
-            case ZSTD -> unpack(stored);
-            default -> null;
+            case RAW -> rawLength == storedLength;
+            case ZSTD -> kind != METADATA && rawLength <= storedLength * MAX_EXPANSION;
+            default -> false;
         };
     }
 
-    private @Nullable MemorySegment unpack(MemorySegment stored) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment source = stored.isNative() ? stored : scratch.allocate(stored.byteSize()).copyFrom(stored);
-            ByteBuffer packed = source.asByteBuffer();
-            // The frame's own idea of its length must agree before anything of that length is allocated.
-            if (Zstd.getDirectByteBufferFrameContentSize(packed, 0, packed.capacity()) != rawLength) {
-                return null;
-            }
-            MemorySegment raw = Arena.ofAuto().allocate(rawLength);
-            long length = Zstd.decompressDirectByteBuffer(raw.asByteBuffer(), 0, (int) rawLength, packed, 0, packed.capacity());
-            return length == rawLength ? raw : null; // an error code is no length either
+    private static boolean isLength(long length) {
+        return length >= 0 && length <= EntryFormat.MAX_BYTES;
+    }
+
+    /** The raw bytes of a {@linkplain #isPlausible plausible} section, exactly {@link #rawLength} of them. */
+    Decoded decode(MemorySegment stored) {
+        if (checksum(stored) != checksum) {
+            return new Decoded.Bad(Damage.CORRUPT, "does not match its checksum");
         }
+        return encoding == RAW ? new Decoded.Raw(stored) : Zstandard.unpack(stored, rawLength);
     }
 
     static int checksum(MemorySegment bytes) {

@@ -1,12 +1,18 @@
 package dev.granary.cache.memory;
 
-import java.util.HashMap;
-import java.util.Map;
+import java.util.IdentityHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Knows which thread waits for which build, so that a circle of builds is an error and not a deadlock. */
+/**
+ * Knows which thread waits for which build, so that a circle of builds is an error and not a deadlock. One for the process: a build in one
+ * cache may need a value of another cache.
+ */
 final class BuildGraph {
-    private final Map<Thread, Slot<?>> waits = new HashMap<>();
+    static final BuildGraph PROCESS = new BuildGraph();
+
+    private final IdentityHashMap<Thread, Slot<?>> waits = new IdentityHashMap<>();
+
+    private BuildGraph() {}
 
     /**
      * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
@@ -27,14 +33,21 @@ final class BuildGraph {
         throw BuildGraph.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
     }
 
+    /** How many threads wait. */
+    synchronized int waiting() {
+        return waits.size();
+    }
+
     private synchronized void enter(Slot<?> slot) {
         Thread me = Thread.currentThread();
         Slot<?> next = slot;
-        while (next != null && next.done().getCount() > 0) {
-            if (next.builder().equals(me)) {
+        Thread builder = slot.builder();
+        while (next != null && builder != null) {
+            if (builder == me) {
                 throw new IllegalStateException("Building this key needs the key itself");
             }
-            next = waits.get(next.builder());
+            next = waits.get(builder);
+            builder = next == null ? null : next.builder();
         }
         waits.put(me, slot);
     }

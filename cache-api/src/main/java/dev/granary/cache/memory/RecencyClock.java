@@ -1,30 +1,19 @@
 package dev.granary.cache.memory;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** A logical clock for recency: advances at each touch, without atomic operations, so that a hit stays as cheap as a map look-up. */
+/**
+ * A logical clock for recency: advances at each touch. One atomic addition, so that it never runs backwards: a clock that a delayed writer
+ * could set back would make what is used now look older than what was used long ago.
+ */
 final class RecencyClock {
-    private static final VarHandle NOW;
-
-    static {
-        try {
-            NOW = MethodHandles.lookup().findVarHandle(RecencyClock.class, "now", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
-    @SuppressWarnings("unused") // through NOW
-    private long now;
+    private final AtomicLong now = new AtomicLong();
 
     long now() {
-        return (long) NOW.getOpaque(this);
+        return now.getPlain();
     }
 
     long advance() {
-        long next = now() + 1;
-        NOW.setOpaque(this, next);
-        return next;
+        return now.incrementAndGet();
     }
 }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /** The place of one key: under construction by one thread, then a value or a failure for ever. */
 final class Slot<V> {
     private final CountDownLatch done = new CountDownLatch(1);
-    private final Thread builder;
+    private volatile @Nullable Thread builder; // only while it builds: a cached value must not keep its thread alive
     private volatile @Nullable V value;
     private volatile @Nullable Throwable failure;
     private long stamp; // racy by design, see RecencyClock
@@ -15,7 +15,8 @@ final class Slot<V> {
         this.builder = builder;
     }
 
-    Thread builder() {
+    /** Who builds; null once there is a value or a failure. */
+    @Nullable Thread builder() {
         return builder;
     }
 
@@ -34,11 +35,16 @@ final class Slot<V> {
     void complete(V built, RecencyClock clock) {
         stamp = clock.advance();
         value = built;
-        done.countDown();
+        end();
     }
 
     void fail(Throwable cause) {
         failure = cause;
+        end();
+    }
+
+    private void end() {
+        builder = null;
         done.countDown();
     }
 

@@ -1,0 +1,129 @@
+package dev.granary.cache;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Ids out of bytes that nobody vouches for. */
+class IdParseTest {
+    private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
+    private static final int HEAD = 6;
+
+    private final byte[] good = Id.builder(TARGET).field("options", "-cl-mad-enable").field("bits", 64).build().bytes();
+    private final int targetLength = Id.builder(TARGET).build().length();
+
+    @Test
+    @DisplayName("K15 every truncation of an id is no id, or the id with fewer fields that it is")
+    void truncations() {
+        for (int length = 0; length < good.length; length++) {
+            Optional<Id> parsed = Id.parse(Arrays.copyOf(good, length));
+            int kept = length;
+            assertEquals(length == targetLength || length == targetLength + 4 + 7 + 4 + 14, parsed.isPresent(), () -> "at " + kept);
+        }
+        assertTrue(Id.parse(good).isPresent());
+    }
+
+    @Test
+    @DisplayName("K15 trailing junk makes it no id")
+    void junk() {
+        for (int more = 1; more < 20; more++) {
+            byte[] longer = Arrays.copyOf(good, good.length + more);
+            Arrays.fill(longer, good.length, longer.length, (byte) 0x7f);
+            assertTrue(Id.parse(longer).isEmpty());
+        }
+    }
+
+    @Test
+    @DisplayName("T5 hostile lengths at every place: no exception, nothing allocated from them")
+    void hostileLengths() {
+        for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 30, good.length}) {
+            for (int at = 0; at + 4 <= good.length; at++) {
+                byte[] bad = good.clone();
+                ByteBuffer.wrap(bad).putInt(at, length);
+                Id.parse(bad).ifPresent(id -> assertEquals(bad.length, id.length()));
+            }
+            byte[] first = good.clone();
+            ByteBuffer.wrap(first).putInt(HEAD, length);
+            assertTrue(Id.parse(first).isEmpty());
+        }
+    }
+
+    @Test
+    @DisplayName("T5 a target of unknown backend, blank or not text is no id")
+    void hostileTargets() {
+        assertTrue(Id.parse(bytes("opencl", "v")).isPresent());
+        assertTrue(Id.parse(bytes("OPENCL", "v")).isEmpty());
+        assertTrue(Id.parse(bytes("", "v")).isEmpty());
+        assertTrue(Id.parse(bytes("opencl", " ")).isEmpty());
+        assertTrue(Id.parse(bytes("opencl", "\u00ff")).isEmpty(), "0xff is no UTF-8: it would read as the target of a replacement character");
+    }
+
+    private static byte[] bytes(String backend, String vendor) {
+        KeyWriter out = new KeyWriter().raw(new byte[] {'G', 'R', 'I', 'D', 0, 1});
+        String[] fields = {"backend", backend, "vendor", vendor, "device", "d", "driver", "1"};
+        for (String field : fields) {
+            out.bytes(field.getBytes(StandardCharsets.ISO_8859_1));
+        }
+        return out.toByteArray();
+    }
+
+    @Test
+    @DisplayName("T5 a field list of nothing but frames is walked without building it")
+    void manyEmptyFields() {
+        byte[] many = Arrays.copyOf(good, targetLength + (16 << 20));
+        Arrays.fill(many, targetLength, many.length, (byte) 0);
+        assertEquals(many.length, Id.parse(many).orElseThrow().length());
+        assertTrue(Id.parse(Arrays.copyOf(many, many.length - 1)).isEmpty());
+        assertTrue(Id.parse(new byte[Id.MAX_BYTES + 1]).isEmpty());
+    }
+
+    @Test
+    @DisplayName("K15 random bytes and random changes: never an exception, and what is an id is exactly those bytes")
+    void random() {
+        SplittableRandom random = Seed.random(getClass().getName());
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bytes;
+            if (i % 4 == 0) {
+                bytes = new byte[random.nextInt(200)];
+                random.nextBytes(bytes);
+            } else {
+                bytes = good.clone();
+                for (int changes = random.nextInt(1, 4); changes > 0; changes--) {
+                    bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
+                }
+            }
+            byte[] given = bytes.clone();
+            Id.parse(bytes).ifPresent(id -> {
+                assertTrue(Arrays.equals(given, id.bytes()));
+                assertTrue(Id.builder(id.target()).build().length() <= given.length);
+                assertTrue(id.fields().size() >= 4);
+            });
+        }
+    }
+
+    @Test
+    @DisplayName("K15 malformed names are refused before anything is looked up")
+    void names() {
+        String good = Sha256.of(new byte[0]).hex();
+        assertEquals("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", good);
+        assertEquals(Sha256.of(new byte[0]), Sha256.parse(good));
+        for (String bad : new String[] {
+            "", good.substring(1), good + "0", good.toUpperCase(java.util.Locale.ROOT), " " + good.substring(1), "../" + good.substring(3),
+            good.substring(1) + "\n", good.substring(1) + "g", good.substring(1) + "\uFF11", "x".repeat(1_000_000)
+        }) {
+            String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> Sha256.parse(bad)).getMessage());
+            assertTrue(message.length() < 200, "a name of any length makes a short message");
+        }
+        assertThrows(IllegalArgumentException.class, () -> Sha256.ofDigest(new byte[31]));
+        assertThrows(IllegalArgumentException.class, () -> Sha256.ofDigest(new byte[33]));
+    }
+}

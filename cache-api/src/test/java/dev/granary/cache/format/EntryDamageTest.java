@@ -1,0 +1,180 @@
+package dev.granary.cache.format;
+
+import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The corruption matrix: damage that nobody intended. */
+class EntryDamageTest {
+    private final TestEntries entries = new TestEntries(getClass().getName());
+    private final Entry entry =
+            TestEntries.entry(entries.id(), KernelBinaries.of(entries.bytes(50), new byte[0], TestEntries.compressible(600)));
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("D6 every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
+    void everyByte(Compression compression) {
+        byte[] good = Frame.of(entry, compression).bytes();
+        for (int at = 0; at < good.length; at++) {
+            for (int change = 0; change < 10; change++) {
+                byte[] bad = good.clone();
+                bad[at] = change < 8 ? (byte) (bad[at] ^ 1 << change) : change == 8 ? 0 : (byte) 0xff;
+                if (bad[at] != good[at]) {
+                    LoadResult result = Frame.decode(bad, entry.id());
+                    int place = at;
+                    assertTrue(expected(at).contains(Frame.damage(result)), () -> "byte " + place + ": " + result);
+                }
+            }
+        }
+    }
+
+    private static List<Damage> expected(int at) {
+        if (at < Frame.VERSION) {
+            return List.of(Damage.FOREIGN);
+        }
+        if (at < Frame.COUNT) {
+            return List.of(Damage.TOO_NEW, Damage.TOO_OLD);
+        }
+        return at < Frame.RESERVED ? List.of(Damage.CORRUPT, Damage.TRUNCATED) : List.of(Damage.CORRUPT);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("D6 every truncation is TRUNCATED")
+    void everyTruncation(Compression compression) {
+        byte[] good = Frame.of(entry, compression).bytes();
+        for (int length = 0; length < good.length; length++) {
+            assertEquals(Damage.TRUNCATED, Frame.damage(Frame.decode(Arrays.copyOf(good, length), entry.id())), "at " + length);
+        }
+    }
+
+    @Test
+    @DisplayName("D6 the tail replaced by zeros, as a file system does after a crash: a miss")
+    void zeroTail() {
+        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        int lastSet = good.length - 1;
+        while (good[lastSet] == 0) {
+            lastSet--;
+        }
+        for (int from = 0; from <= lastSet; from++) {
+            byte[] bad = good.clone();
+            Arrays.fill(bad, from, bad.length, (byte) 0);
+            Frame.damage(Frame.decode(bad, entry.id()));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 trailing junk of 1 and 100 bytes, and the entry twice, are EXTENDED")
+    void trailingJunk() {
+        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        for (int more : new int[] {1, 100, good.length}) {
+            byte[] longer = Arrays.copyOf(good, good.length + more);
+            System.arraycopy(good, 0, longer, good.length, more);
+            assertEquals(Damage.EXTENDED, Frame.damage(Frame.decode(longer, entry.id())));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 sections of two entries swapped, whole entries swapped: CORRUPT and WRONG_KEY")
+    void swapped() {
+        Entry one = entries.entry(300);
+        Entry two = entries.entry(TestEntries.id("x" + entries.random().nextInt(10, 99)), 300);
+        Frame first = Frame.of(one, Compression.NONE);
+        Frame second = Frame.of(two, Compression.NONE);
+        byte[] mixed = first.bytes();
+        System.arraycopy(second.bytes(), second.start(2), mixed, first.start(2), 300);
+        assertEquals(Damage.CORRUPT, Frame.damage(Frame.decode(mixed, one.id())));
+        assertEquals(Damage.WRONG_KEY, Frame.damage(second.decode(one.id())));
+        byte[] otherHead = second.bytes();
+        System.arraycopy(first.bytes(), 0, otherHead, 0, first.start(0));
+        Frame.damage(Frame.decode(otherHead, one.id()));
+    }
+
+    @Test
+    @DisplayName("D6 two sections of one entry swapped, rows and all: the content hash tells")
+    void orderOfBinaries() {
+        Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
+        Frame frame = Frame.of(two, Compression.NONE);
+        frame.replace(2, new byte[] {2, 2}, 2).replace(3, new byte[] {1, 1}, 2);
+        LoadResult full = EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(frame.bytes()), two.id(), Verification.CONTENT_HASH);
+        assertEquals(Damage.CORRUPT, Frame.damage(full));
+    }
+
+    @Test
+    @DisplayName("D6 an error page, text, another file are FOREIGN; nothing at all is TRUNCATED")
+    void foreign() {
+        for (String page : List.of("<html><body>503 Service Unavailable</body></html>", "{}", "\0", "\n", "GRAN", "x".repeat(10_000))) {
+            assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(page.getBytes(UTF_8), entry.id())), page);
+        }
+        assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(new byte[4096], entry.id())));
+        assertEquals(Damage.TRUNCATED, Frame.damage(Frame.decode(new byte[0], entry.id())));
+        byte[] asText = new String(Frame.of(entry, Compression.NONE).bytes(), UTF_8).getBytes(UTF_8);
+        assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(asText, entry.id())), "sent through a text decoder");
+    }
+
+    @Test
+    @DisplayName("D6 version 0 is TOO_OLD, versions above this one and unknown flags are TOO_NEW, with a fitting checksum too")
+    void versions() {
+        assertEquals(Damage.TOO_OLD, Frame.damage(Frame.of(entry, Compression.NONE).putShort(Frame.VERSION, 0).resealed().decode(entry.id())));
+        for (int version : new int[] {2, 3, 0x7fff, 0x8000, 0xffff}) {
+            Frame frame = Frame.of(entry, Compression.NONE).putShort(Frame.VERSION, version);
+            assertEquals(Damage.TOO_NEW, Frame.damage(frame.decode(entry.id())));
+            assertEquals(Damage.TOO_NEW, Frame.damage(frame.resealed().decode(entry.id())));
+        }
+        for (int flags : new int[] {1, 2, 0x8000, 0xffff}) {
+            assertEquals(Damage.TOO_NEW, Frame.damage(Frame.of(entry, Compression.NONE).putShort(Frame.FLAGS, flags).resealed().decode(entry.id())));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 the reserved field is not looked at, so that it can be used later without a new version")
+    void reserved() {
+        assertEquals(entry.binaries(),
+                hit(Frame.of(entry, Compression.NONE).putShort(Frame.RESERVED, 0xabcd).resealed().decode(entry.id())).binaries());
+    }
+
+    @Test
+    @DisplayName("D6 20,000 random changes of sound entries: nothing throws, no hit has other binaries")
+    void fuzz() {
+        SplittableRandom random = Seed.random(getClass().getName() + ".fuzz");
+        byte[][] good = {
+            Frame.of(entry, Compression.NONE).bytes(), Frame.of(entry, Compression.ZSTD).bytes(), Frame.of(entries.entry(entry.id(), 5), Compression.NONE).bytes()
+        };
+        List<KernelBinaries> sound = Arrays.stream(good).map(bytes -> hit(Frame.decode(bytes, entry.id())).binaries()).toList();
+        Map<Damage, Integer> seen = new EnumMap<>(Damage.class);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bad = Mutation.of(good[random.nextInt(good.length)], good[random.nextInt(good.length)], random);
+            if (random.nextBoolean() && bad.length >= Frame.TABLE) {
+                bad = new Frame(bad).resealed().bytes();
+            }
+            switch (Frame.decode(bad, entry.id())) {
+                case LoadResult.Hit hit -> {
+                    assertTrue(sound.contains(hit.entry().binaries()), "a hit with binaries that nobody stored");
+                    assertTrue(hit.entry().metadata().isPresent() || hit.entry().metadata().isEmpty());
+                }
+                case LoadResult.Damaged damaged -> seen.merge(damaged.damage(), 1, Integer::sum);
+                case LoadResult other -> throw new AssertionError(other.toString());
+            }
+            assertInstanceOf(LoadResult.class, EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(bad), Verification.CONTENT_HASH));
+        }
+        assertTrue(seen.keySet().containsAll(List.of(Damage.TRUNCATED, Damage.EXTENDED, Damage.CORRUPT, Damage.FOREIGN)), seen::toString);
+    }
+}

@@ -1,0 +1,176 @@
+package dev.granary.cache.format;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.ChildJvm;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.contract.TestEntries;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is encoded comes back, whatever it is made of. */
+class EntryFormatTest {
+    private final TestEntries entries = new TestEntries(getClass().getName());
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("D1 entries of all sizes come back, from the heap and from native memory, with and without knowing the id")
+    void roundTrip(Compression compression) {
+        for (int size : new int[] {0, 1, 255, 256, 4096, 1_000_000}) {
+            for (Entry entry : List.of(
+                    entries.entry(size),
+                    TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(size), new byte[0], entries.bytes(7), new byte[size])))) {
+                byte[] stored = EntryFormat.encode(entry, compression, new PutId(1, 2));
+                MemorySegment heap = MemorySegment.ofArray(stored);
+                try (Arena arena = Arena.ofShared()) {
+                    MemorySegment outside = arena.allocate(stored.length).copyFrom(heap);
+                    for (MemorySegment segment : List.of(heap, heap.asReadOnly(), outside, outside.asReadOnly())) {
+                        for (Verification verification : Verification.values()) {
+                            assertHit(entry, EntryFormat.decode(segment, entry.id(), verification));
+                            assertHit(entry, EntryFormat.decode(segment, verification));
+                        }
+                    }
+                    Entry read = hit(EntryFormat.decode(outside, Verification.CONTENT_HASH));
+                    assertEquals(entry.metadata(), read.metadata());
+                    assertEquals(entry.compileTime(), read.compileTime());
+                    assertEquals(entry.contentHash(), read.contentHash());
+                    assertEquals(TestEntries.TARGET, read.id().target());
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D1 what compresses gets smaller, what does not stays as it is, nothing is written packed where that is not wanted")
+    void compression() {
+        Entry good = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
+        assertTrue(Frame.of(good, Compression.ZSTD).length() < 20_000);
+        assertTrue(Frame.of(good, Compression.NONE).length() > 100_000);
+        Entry poor = entries.entry(100_000);
+        assertEquals(Frame.of(poor, Compression.NONE).length(), Frame.of(poor, Compression.ZSTD).length());
+        Entry small = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[255]));
+        assertEquals(Frame.of(small, Compression.NONE).length(), Frame.of(small, Compression.ZSTD).length());
+    }
+
+    @Test
+    @DisplayName("T5 what the reader would take for a bomb is written as it is")
+    void tooGoodToBePacked() {
+        Entry zeros = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[10_000_000]));
+        assertTrue(Frame.of(zeros, Compression.ZSTD).length() > 10_000_000);
+        assertHit(zeros, Frame.of(zeros, Compression.ZSTD).decode(zeros.id()));
+    }
+
+    @Test
+    @DisplayName("D1 the most binaries, and one more: refused before anything is written")
+    void mostBinaries() {
+        KernelBinaries most = KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
+        Entry entry = TestEntries.entry(entries.id(), most);
+        assertHit(entry, Frame.of(entry, Compression.NONE).decode(entry.id()));
+        KernelBinaries more = KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
+        Entry tooMany = TestEntries.entry(entries.id(), more);
+        assertTrue(assertThrows(IllegalArgumentException.class, () -> Frame.of(tooMany, Compression.NONE)).toString().contains("1022"));
+    }
+
+    @Test
+    @DisplayName("D1 an entry above the limit is refused before anything is allocated for it; nothing above the limit is read")
+    void tooLarge() {
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment one = arena.allocate(1);
+            MemorySegment huge = one.reinterpret(5L << 30); // never read: the test would crash
+            Entry entry = TestEntries.entry(entries.id(), KernelBinaries.ofSegments(List.of(huge)));
+            for (Compression compression : Compression.values()) {
+                assertThrows(IllegalArgumentException.class, () -> EntryFormat.encode(entry, compression, PutId.NONE));
+            }
+            assertEquals(Damage.TOO_LARGE, Frame.damage(EntryFormat.decode(huge, Verification.CHECKSUMS)));
+        }
+    }
+
+    @Test
+    @DisplayName("D1 compile times that no clock should tell are cut, not written unreadably")
+    void compileTimes() {
+        assertEquals(Duration.ZERO, compileTime(Duration.ofSeconds(-5)));
+        assertEquals(Duration.ofNanos(1), compileTime(Duration.ofNanos(1)));
+        assertEquals(Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofNanos(Long.MAX_VALUE)));
+        assertEquals(Duration.ofNanos(Long.MAX_VALUE), compileTime(Duration.ofSeconds(Long.MAX_VALUE)));
+    }
+
+    private Duration compileTime(Duration given) {
+        EntryMetadata metadata = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
+        Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), given, metadata);
+        return hit(Frame.of(entry, Compression.NONE).decode(entry.id())).compileTime();
+    }
+
+    @Test
+    @DisplayName("D1 metadata of any text comes back; metadata that cannot be read is no reason to lose the entry, also when it is stored on")
+    void metadata() {
+        EntryMetadata odd = new EntryMetadata("ä€\uD83D\uDE80\0", "", Instant.ofEpochMilli(Long.MIN_VALUE), List.of("", "k"), List.of(), "x".repeat(70_000));
+        Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), Duration.ZERO, odd);
+        assertEquals(Optional.of(odd), hit(Frame.of(entry, Compression.ZSTD).decode(entry.id())).metadata());
+        Entry unreadable = hit(Frame.of(entry, Compression.NONE).replace(1, new byte[] {1, 2, 3}, 3).decode(entry.id()));
+        assertEquals(Optional.empty(), unreadable.metadata());
+        assertEquals(Optional.empty(), hit(Frame.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
+    }
+
+    @Test
+    @DisplayName("R13 the mark of an attempt is in the frame and nowhere in the content")
+    void putId() {
+        Entry entry = entries.entry(100);
+        PutId mine = PutId.random(new SplittableRandom(1));
+        assertEquals(32, mine.hex().length());
+        assertNotEquals(mine, PutId.random(new SplittableRandom(2)));
+        assertEquals("00000000000000010000000000000002", new PutId(1, 2).hex());
+        byte[] marked = EntryFormat.encode(entry, Compression.NONE, mine);
+        assertEquals(mine, PutId.readFrom(new Frame(marked).buffer().position(32)));
+        assertEquals(entry.contentHash(), hit(Frame.decode(marked, entry.id())).contentHash());
+    }
+
+    @Test
+    @DisplayName("K11 a key of another schema: never a hit, and told from damage")
+    void otherSchema() {
+        Entry entry = entries.entry(10);
+        byte[] key = entry.id().bytes();
+        key[5]++;
+        Frame other = Frame.of(entry, Compression.NONE).replace(0, key, key.length);
+        assertEquals(Damage.WRONG_KEY, Frame.damage(other.decode(entry.id())));
+        assertEquals(Damage.TOO_NEW, Frame.damage(EntryFormat.decode(MemorySegment.ofArray(other.bytes()), Verification.CHECKSUMS)));
+    }
+
+    @Test
+    @DisplayName("D1 where the library of zstd cannot be loaded: raw entries work both ways, packed ones are a miss, nothing throws")
+    void withoutLibrary(@TempDir Path directory) throws Exception {
+        List<String> lines = ChildJvm.run(WithoutZstd.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
+        assertEquals(List.of("raw true", "asked for zstd, stored raw true", "packed TOO_NEW"), lines);
+    }
+
+    @Test
+    @DisplayName("K15 an id that differs in its last byte alone is another key")
+    void nearlyTheSameKey() {
+        Id id = TestEntries.id("k1");
+        Entry entry = entries.entry(id, 10);
+        assertEquals(Damage.WRONG_KEY, Frame.damage(Frame.of(entry, Compression.NONE).decode(TestEntries.id("k2"))));
+        assertEquals(Damage.WRONG_KEY, Frame.damage(Frame.of(entry, Compression.NONE).decode(TestEntries.id("k12"))));
+        assertFalse(Frame.of(entry, Compression.NONE).decode(Id.notCacheable("x")) instanceof dev.granary.cache.LoadResult.Hit);
+    }
+}

@@ -1,0 +1,85 @@
+package dev.granary.cache.format;
+
+import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Entries of format version 1 as they lie in buckets: they stay readable for ever. A golden file never changes; another format version
+ * adds files. {@link #main} wrote them.
+ */
+class GoldenEntryTest {
+    private static final EntryMetadata METADATA = new EntryMetadata("0.1.0", "host-1:4711", Instant.parse("2026-01-02T03:04:05.006Z"),
+            List.of("gemm", "gemm_tail"), List.of("64x1x1"), "gemm m=4096 n=4096 k=4096 \u00fc");
+
+    static Entry entry() {
+        Id id = Id.builder(new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0")).field("source", "kernel void gemm() {}").field("bits", 64).build();
+        return Entry.of(id, KernelBinaries.of(new byte[] {1, 2, 3}, new byte[0], TestEntries.compressible(1000)), Duration.ofMillis(1234), METADATA);
+    }
+
+    private static byte[] file(String name) throws IOException {
+        try (InputStream in = Objects.requireNonNull(GoldenEntryTest.class.getResourceAsStream(name), name)) {
+            return in.readAllBytes();
+        }
+    }
+
+    private static void assertReads(byte[] stored) {
+        for (Verification verification : Verification.values()) {
+            Entry read = hit(EntryFormat.decode(MemorySegment.ofArray(stored), entry().id(), verification));
+            assertEquals(entry().binaries(), read.binaries());
+            assertEquals(entry().contentHash(), read.contentHash());
+            assertEquals(Optional.of(METADATA), read.metadata());
+            assertEquals(Duration.ofMillis(1234), read.compileTime());
+            assertEquals(entry().id(), hit(EntryFormat.decode(MemorySegment.ofArray(stored), verification)).id());
+        }
+    }
+
+    @Test
+    @DisplayName("D6 a raw entry of version 1 is read, and written to the same byte")
+    void raw() throws IOException {
+        byte[] golden = file("v1-raw.entry");
+        assertReads(golden);
+        assertArrayEquals(golden, EntryFormat.encode(entry(), Compression.NONE, new PutId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+    }
+
+    @Test
+    @DisplayName("D6 a zstd entry of version 1 is read; another version of the library may write it otherwise")
+    void zstd() throws IOException {
+        assertReads(file("v1-zstd.entry"));
+        assertReads(EntryFormat.encode(entry(), Compression.ZSTD, PutId.NONE));
+    }
+
+    @Test
+    @DisplayName("K11 the content hash of an entry never changes: it is what tells two producers' work apart")
+    void contentHash() {
+        assertEquals("e4e820d25c1a27c137700536c757478db5dfa4f35ce8674ac6f6fff168127491", entry().contentHash().hex());
+    }
+
+    /** Writes the files of a new format version into the directory given. */
+    public static void main(String[] arguments) throws IOException {
+        Path directory = Path.of(arguments[0]);
+        PutId mark = new PutId(0x0123456789abcdefL, 0xfedcba9876543210L);
+        Files.write(directory.resolve("v1-raw.entry"), EntryFormat.encode(entry(), Compression.NONE, mark));
+        Files.write(directory.resolve("v1-zstd.entry"), EntryFormat.encode(entry(), Compression.ZSTD, mark));
+    }
+}

@@ -1,0 +1,209 @@
+package dev.granary.cache.format;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdCompressCtx;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import java.io.ByteArrayOutputStream;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Entries made by somebody who knows the format: every checksum fits. */
+class HostileEntryTest {
+    private static final long[] HOSTILE = {
+        -1, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE - 400, 1L << 62, 1L << 32, 1L << 31, Integer.MAX_VALUE, EntryFormat.MAX_BYTES,
+        EntryFormat.MAX_BYTES + 1, 0, 1, 79, 80, 1L << 48
+    };
+
+    private final TestEntries entries = new TestEntries(getClass().getName());
+    private final byte[] raw = TestEntries.compressible(600);
+    private final Entry entry = TestEntries.entry(entries.id(), KernelBinaries.of(raw, entries.bytes(40)));
+
+    private void assertDamage(Damage expected, Frame frame) {
+        assertEquals(expected, Frame.damage(frame.decode(entry.id())));
+        for (Verification verification : Verification.values()) {
+            Frame.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), verification));
+        }
+    }
+
+    private Frame frame() {
+        return Frame.of(entry, Compression.NONE);
+    }
+
+    @Test
+    @DisplayName("T5 hostile lengths in every row, with fitting checksums: CORRUPT, nothing allocated from them")
+    void rows() {
+        for (Compression compression : Compression.values()) {
+            Frame good = Frame.of(entry, compression);
+            for (int section = 0; section < good.sections(); section++) {
+                for (int field : new int[] {Frame.ROW_STORED, Frame.ROW_RAW}) {
+                    long before = good.buffer().getLong(Frame.row(section, field));
+                    for (long length : HOSTILE) {
+                        if (length != before) {
+                            assertDamage(Damage.CORRUPT, new Frame(good.bytes()).putLong(Frame.row(section, field), length).resealed());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("T5 lengths whose sum overflows back to the right one are CORRUPT")
+    void overflow() {
+        long first = frame().buffer().getLong(Frame.row(2, Frame.ROW_STORED));
+        long second = frame().buffer().getLong(Frame.row(3, Frame.ROW_STORED));
+        for (long shift : new long[] {Long.MIN_VALUE, 1L << 62, 1L << 32, 100, -100, first + 1}) {
+            Frame frame = frame();
+            for (int field : new int[] {Frame.ROW_STORED, Frame.ROW_RAW}) {
+                frame.putLong(Frame.row(2, field), first + shift).putLong(Frame.row(3, field), second - shift);
+            }
+            assertDamage(Damage.CORRUPT, frame.resealed());
+        }
+    }
+
+    @Test
+    @DisplayName("T5 hostile total lengths: TRUNCATED above the size, EXTENDED below it")
+    void total() {
+        for (long length : HOSTILE) {
+            assertDamage(length > frame().length() ? Damage.TRUNCATED : Damage.EXTENDED, frame().putLong(Frame.LENGTH, length).resealed());
+        }
+    }
+
+    @Test
+    @DisplayName("T5 section counts of 0, 2, too many: CORRUPT, or TRUNCATED where the table cannot be there")
+    void counts() {
+        for (int count : new int[] {0, 1, 2, 1025, 0x7fff, 0x8000, 0xffff}) {
+            assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, count).resealed());
+        }
+        assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, 3).resealed());
+        assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, 5).resealed());
+        assertDamage(Damage.TRUNCATED, frame().putShort(Frame.COUNT, 1024).resealed());
+    }
+
+    @Test
+    @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are CORRUPT")
+    void kinds() {
+        for (int kind : new int[] {0, 1, 2, 4, 0xffff}) {
+            assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(3, Frame.ROW_KIND), kind).resealed());
+        }
+        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(0, Frame.ROW_KIND), Section.BINARY).resealed());
+        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(1, Frame.ROW_KIND), Section.KEY).resealed());
+        for (int encoding : new int[] {2, 0x8000, 0xffff}) {
+            assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(2, Frame.ROW_ENCODING), encoding).resealed());
+        }
+        assertDamage(Damage.CORRUPT, frame().putLong(Frame.COMPILE_NANOS, -1).resealed());
+    }
+
+    @Test
+    @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are no hit with other bytes")
+    void encodings() {
+        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(2, Frame.ROW_ENCODING), Section.ZSTD).resealed());
+        Frame packed = Frame.of(entry, Compression.ZSTD);
+        assertEquals(Section.ZSTD, packed.buffer().getShort(Frame.row(2, Frame.ROW_ENCODING)));
+        assertDamage(Damage.CORRUPT, packed.putShort(Frame.row(2, Frame.ROW_ENCODING), Section.RAW).resealed());
+    }
+
+    private Frame packed(byte[] zstd, long rawLength) {
+        return frame().replace(2, zstd, rawLength).putShort(Frame.row(2, Frame.ROW_ENCODING), Section.ZSTD).resealed();
+    }
+
+    @Test
+    @DisplayName("T5 a frame that tells another length than the header is refused before it is unpacked")
+    void otherLength() {
+        byte[] zstd = Zstd.compress(raw, 3);
+        assertHit(entry, packed(zstd, raw.length).decode(entry.id()));
+        for (long told : new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
+            assertDamage(Damage.CORRUPT, packed(zstd, told));
+        }
+    }
+
+    @Test
+    @DisplayName("T5 a bomb that is honest about its size, 1 GiB from 32 KiB, is refused before anything is allocated")
+    void bomb() {
+        byte[] small = Zstd.compress(new byte[1 << 20], 3);
+        assertDamage(Damage.CORRUPT, packed(small, 1 << 20));
+        byte[] head = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, (byte) 0xa0, 0, 0, 0, 0x40};
+        assertEquals(1 << 30, Zstd.getFrameContentSize(head));
+        assertDamage(Damage.CORRUPT, packed(Arrays.copyOf(head, 40_000), 1L << 30));
+    }
+
+    @Test
+    @DisplayName("T5 a frame that lies about its content: more, less, none, or garbage, is CORRUPT and no exception")
+    void lyingFrames() {
+        byte[] zstd = Zstd.compress(raw, 3);
+        assertEquals(raw.length, Zstd.getFrameContentSize(zstd));
+        for (int at = 0; at < zstd.length; at++) {
+            for (int value : new int[] {0, 0xff, zstd[at] ^ 1, zstd[at] ^ 0x40}) {
+                byte[] bad = zstd.clone();
+                bad[at] = (byte) value;
+                noOtherContent(packed(bad, raw.length));
+                noOtherContent(packed(Arrays.copyOf(zstd, at), raw.length));
+            }
+        }
+        assertDamage(Damage.CORRUPT, packed(new byte[0], raw.length));
+        assertDamage(Damage.CORRUPT, packed(new byte[0], 0));
+        assertDamage(Damage.CORRUPT, packed(Arrays.copyOf(zstd, zstd.length + 3), raw.length));
+    }
+
+    /** The attacker made the checksum fit, so other bytes may come out; the content hash tells, and only it can. */
+    private void noOtherContent(Frame frame) {
+        if (EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), entry.id(), Verification.CONTENT_HASH) instanceof LoadResult.Hit hit) {
+            assertEquals(entry.binaries(), hit.entry().binaries());
+        }
+    }
+
+    @Test
+    @DisplayName("T5 frames without a content size, frames behind each other and skippable frames never give other content")
+    void oddFrames() {
+        try (ZstdCompressCtx context = new ZstdCompressCtx().setContentSize(false)) {
+            assertDamage(Damage.CORRUPT, packed(context.compress(raw), raw.length));
+        }
+        byte[] whole = Zstd.compress(raw, 3);
+        byte[] first = Zstd.compress(Arrays.copyOf(raw, 300), 3);
+        byte[] second = Zstd.compress(Arrays.copyOfRange(raw, 300, raw.length), 3);
+        assertDamage(Damage.CORRUPT, packed(joined(first, second), raw.length));
+        assertDamage(Damage.CORRUPT, packed(joined(first, second), 300));
+        assertDamage(Damage.CORRUPT, packed(joined(whole, whole), raw.length));
+        byte[] skippable = {0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7};
+        noOtherContent(packed(joined(skippable, whole), raw.length));
+        noOtherContent(packed(joined(whole, skippable), raw.length));
+        assertDamage(Damage.CORRUPT, packed(skippable, 0x1000));
+    }
+
+    private static byte[] joined(byte[] first, byte[] second) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        out.writeBytes(first);
+        out.writeBytes(second);
+        return out.toByteArray();
+    }
+
+    @Test
+    @DisplayName("T5 metadata that would have to be unpacked, and a key longer than any id, are refused from the header")
+    void otherSections() {
+        byte[] zstd = Zstd.compress(raw, 3);
+        assertDamage(Damage.CORRUPT, frame().replace(1, zstd, raw.length).putShort(Frame.row(1, Frame.ROW_ENCODING), Section.ZSTD).resealed());
+        byte[] key = new byte[100_000];
+        Frame frame = frame().replace(0, key, Id.MAX_BYTES + 1L).putShort(Frame.row(0, Frame.ROW_ENCODING), Section.ZSTD);
+        assertDamage(Damage.CORRUPT, frame.resealed());
+    }
+
+    @Test
+    @DisplayName("T5 a key that is no id, with fitting checksums, is never a hit")
+    void otherKeys() {
+        for (byte[] key : new byte[][] {new byte[0], new byte[1], new byte[1000], Arrays.copyOf(entry.id().bytes(), entry.id().length() - 1)}) {
+            Frame frame = frame().replace(0, key, key.length);
+            assertEquals(Damage.WRONG_KEY, Frame.damage(frame.decode(entry.id())));
+            assertEquals(Damage.TOO_NEW, Frame.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), Verification.CHECKSUMS)));
+        }
+    }
+}

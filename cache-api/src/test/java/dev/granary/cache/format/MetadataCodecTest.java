@@ -1,0 +1,113 @@
+package dev.granary.cache.format;
+
+import static dev.granary.cache.contract.PersistentCacheContract.hit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.esotericsoftware.kryo.io.Output;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Metadata out of bytes whose checksum fits and whose writer cannot be trusted. */
+class MetadataCodecTest {
+    private final EntryMetadata metadata = new EntryMetadata("1.0", "host:1", Instant.EPOCH, List.of("k1", "k2"), List.of("64x1x1"), "gemm 4096");
+    private final byte[] good = MetadataCodec.encode(metadata);
+
+    private static byte[] written(Consumer<Output> writer) {
+        try (Output out = new Output(64, -1)) {
+            writer.accept(out);
+            return out.toBytes();
+        }
+    }
+
+    private static void assertEmpty(byte[] bytes) {
+        assertEquals(Optional.empty(), MetadataCodec.decode(bytes));
+        TestEntries entries = new TestEntries("metadata");
+        Entry entry = entries.entry(10);
+        Entry read = hit(Frame.of(entry, Compression.NONE).replace(1, bytes, bytes.length).decode(entry.id()));
+        assertEquals(Optional.empty(), read.metadata());
+        assertEquals(entry.binaries(), read.binaries());
+    }
+
+    @Test
+    @DisplayName("D1 metadata comes back")
+    void roundTrip() {
+        assertEquals(Optional.of(metadata), MetadataCodec.decode(good));
+    }
+
+    @Test
+    @DisplayName("T5 nothing, the null object and unregistered class numbers are no metadata")
+    void classNumbers() {
+        assertEmpty(new byte[0]);
+        assertEmpty(new byte[] {0});
+        for (int number : new int[] {2, 3, 5, 11, 13, 14, 1000, Integer.MAX_VALUE, -1, Integer.MIN_VALUE}) {
+            assertEmpty(written(out -> {
+                out.writeVarInt(number, true);
+                out.writeBytes(good, 1, good.length - 1);
+            }));
+        }
+    }
+
+    @Test
+    @DisplayName("T5 a class by its name is refused: neither looked up nor allocated for")
+    void classNames() {
+        for (String name : List.of("java.lang.String", "java.util.ArrayList", EntryMetadata.class.getName(), "no.such.Class", "")) {
+            assertEmpty(written(out -> {
+                out.writeVarInt(1, true);
+                out.writeVarInt(0, true);
+                out.writeString(name);
+                out.writeBytes(good, 1, good.length - 1);
+            }));
+        }
+        assertEmpty(new byte[] {1, 0, (byte) 0xbf, (byte) 0xff, (byte) 0xff, (byte) 0xff, 0x0f}); // a name of 2^31 characters
+    }
+
+    @Test
+    @DisplayName("T5 every truncation is no metadata")
+    void truncations() {
+        for (int length = 0; length < good.length; length++) {
+            assertEquals(Optional.empty(), MetadataCodec.decode(Arrays.copyOf(good, length)));
+        }
+    }
+
+    @Test
+    @DisplayName("T5 huge lengths at every place: no exception, nothing allocated from them")
+    void lengths() {
+        for (int length : new int[] {Integer.MAX_VALUE, -1, Integer.MIN_VALUE, 1 << 30, good.length}) {
+            for (int at = 0; at + 4 <= good.length; at++) {
+                byte[] bad = good.clone();
+                ByteBuffer.wrap(bad).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(at, length);
+                MetadataCodec.decode(bad).ifPresent(read -> assertTrue(size(read) <= 3 * bad.length));
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("T5 random changes and random bytes: no exception")
+    void random() {
+        SplittableRandom random = Seed.random(getClass().getName());
+        for (int i = 0; i < 3000; i++) {
+            byte[] bad = Mutation.of(good, good, random);
+            MetadataCodec.decode(bad).ifPresent(read -> assertTrue(size(read) <= 3 * bad.length));
+            byte[] noise = new byte[random.nextInt(64)];
+            random.nextBytes(noise);
+            MetadataCodec.decode(noise).ifPresent(read -> assertTrue(size(read) <= 3 * noise.length));
+        }
+    }
+
+    private static int size(EntryMetadata read) {
+        return read.libraryVersion().length() + read.producer().length() + read.readableKey().length()
+                + String.join("", read.kernels()).length() + String.join("", read.geometries()).length();
+    }
+}

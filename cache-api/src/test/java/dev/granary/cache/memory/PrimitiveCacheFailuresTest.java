@@ -1,0 +1,179 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Builds that fail, need each other, or need themselves. */
+class PrimitiveCacheFailuresTest {
+    private static final Duration GENEROUS = Duration.ofSeconds(30);
+
+    private final PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
+
+    static List<Throwable> failures() {
+        return List.of(new IOException("checked"), new IllegalStateException("unchecked"), new AssertionError("error"));
+    }
+
+    private static String fail(Throwable failure) throws Exception {
+        switch (failure) {
+            case Exception exception -> throw exception;
+            case Error error -> throw error;
+            default -> throw new AssertionError(failure);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    @DisplayName("M7 one build for 16 threads; when it fails all get the failure, nothing is kept, the next call builds")
+    void failureReachesAll(Throwable failure) {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            AtomicInteger builds = new AtomicInteger();
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                List<Future<String>> all = new ArrayList<>();
+                for (int i = 0; i < 16; i++) {
+                    all.add(threads.submit(() -> cache.get("a", _ -> {
+                        builds.incrementAndGet();
+                        awaitWaiters(15);
+                        return fail(failure);
+                    })));
+                }
+                for (Future<String> one : all) {
+                    assertSame(failure, assertThrows(ExecutionException.class, one::get).getCause());
+                }
+            }
+            assertEquals(1, builds.get());
+            assertEquals(0, cache.size());
+            assertNull(cache.peek("a"));
+            assertEquals("again", cache.get("a", _ -> "again"));
+            assertEquals("again", cache.peek("a"));
+        });
+    }
+
+    private static void awaitWaiters(int count) {
+        Until.holds(() -> BuildGraph.PROCESS.waiting() >= count);
+    }
+
+    @Test
+    @DisplayName("M7 a builder that returns null is an error of this call, and not of the key for ever")
+    @SuppressWarnings("NullAway") // the mistake is the subject
+    void nullValue() {
+        assertThrows(NullPointerException.class, () -> cache.get("a", _ -> null));
+        assertEquals("a", cache.get("a", key -> key));
+    }
+
+    @Test
+    @DisplayName("M7 an interrupted waiter gets the value and keeps its interrupt status")
+    void interruptedWaiter() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            CountDownLatch building = new CountDownLatch(1);
+            CountDownLatch go = new CountDownLatch(1);
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                Future<String> builder = threads.submit(() -> cache.get("a", key -> {
+                    building.countDown();
+                    go.await();
+                    return key;
+                }));
+                building.await();
+                Future<Boolean> waiter = threads.submit(() -> {
+                    Thread.currentThread().interrupt();
+                    assertEquals("a", cache.get("a", _ -> "built twice"));
+                    return Thread.currentThread().isInterrupted();
+                });
+                awaitWaiters(1);
+                go.countDown();
+                assertEquals("a", builder.get());
+                assertTrue(waiter.get());
+            }
+        });
+    }
+
+    @Test
+    @DisplayName("M6 a build may need other keys, also in parallel")
+    void nested() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<Integer, Integer> sums = new PrimitiveCache<>(100);
+            AtomicInteger builds = new AtomicInteger();
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                List<Future<Integer>> all = new ArrayList<>();
+                for (int i = 0; i < 64; i++) {
+                    int top = 20 + i % 5;
+                    all.add(threads.submit(() -> fibonacci(sums, top, builds)));
+                }
+                for (int i = 0; i < 64; i++) {
+                    assertEquals(List.of(6765, 10946, 17711, 28657, 46368).get(i % 5), all.get(i).get());
+                }
+            }
+            assertEquals(25, builds.get(), "each key once");
+        });
+    }
+
+    private static int fibonacci(PrimitiveCache<Integer, Integer> sums, int number, AtomicInteger builds) {
+        return sums.get(number, n -> {
+            builds.incrementAndGet();
+            return n < 2 ? n : fibonacci(sums, n - 1, builds) + fibonacci(sums, n - 2, builds);
+        });
+    }
+
+    @Test
+    @DisplayName("M6 a key that needs itself is an error, at once and through another key; the keys work afterwards")
+    void selfNeed() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            assertThrows(IllegalStateException.class, () -> cache.get("a", key -> cache.get(key, k -> k)));
+            assertThrows(IllegalStateException.class, () -> cache.get("a", a -> cache.get("b", _ -> cache.get(a, k -> k))));
+            assertEquals(0, cache.size());
+            assertEquals("a", cache.get("a", key -> key));
+            assertEquals("b", cache.get("b", key -> key));
+        });
+    }
+
+    @Test
+    @DisplayName("M6 a circle through two threads is an error, not a hang")
+    void circle() {
+        assertTimeoutPreemptively(GENEROUS, () -> assertCircleEnds(cache, cache));
+    }
+
+    @Test
+    @DisplayName("M6 a circle through two threads and two caches is an error, not a hang")
+    void circleOfCaches() {
+        assertTimeoutPreemptively(GENEROUS, () -> assertCircleEnds(cache, new PrimitiveCache<>(10)));
+    }
+
+    private static void assertCircleEnds(PrimitiveCache<String, String> ofA, PrimitiveCache<String, String> ofB) throws Exception {
+        CyclicBarrier bothBuild = new CyclicBarrier(2);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<String> a = threads.submit(() -> ofA.get("a", _ -> {
+                bothBuild.await();
+                return ofB.get("b", key -> key);
+            }));
+            Future<String> b = threads.submit(() -> ofB.get("b", _ -> {
+                bothBuild.await();
+                return ofA.get("a", key -> key);
+            }));
+            // One of the two finds the circle and fails; the other waited for it and fails with it.
+            assertTrue(assertThrows(ExecutionException.class, a::get).getCause() instanceof IllegalStateException);
+            assertTrue(assertThrows(ExecutionException.class, b::get).getCause() instanceof IllegalStateException);
+        }
+        assertEquals(0, BuildGraph.PROCESS.waiting());
+        assertEquals("fine", ofA.get("a", _ -> "fine"));
+        assertEquals("fine", ofB.get("b", _ -> "fine"));
+    }
+}

@@ -1,0 +1,200 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Many threads: one build per key, exact size, capacity that changes under way. */
+class PrimitiveCacheThreadsTest {
+    private static final Duration GENEROUS = Duration.ofSeconds(30);
+
+    private static <T> List<T> together(List<Callable<T>> work) throws Exception {
+        List<T> results = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (Future<T> done : threads.invokeAll(work)) {
+                results.add(done.get());
+            }
+        }
+        return results;
+    }
+
+    @Test
+    @DisplayName("M5 12 threads, 12 keys: 12 values; asking for 10 present ones builds nothing")
+    void twelve() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
+            CyclicBarrier start = new CyclicBarrier(12);
+            List<Callable<String>> work = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                int key = i;
+                work.add(() -> {
+                    start.await();
+                    return cache.get(key, k -> "value " + k);
+                });
+            }
+            together(work);
+            assertEquals(12, cache.size());
+            for (int key = 0; key < 10; key++) {
+                assertEquals("value " + key, cache.get(key, _ -> {
+                    throw new AssertionError("built again");
+                }));
+            }
+            assertEquals(10, cache.hits());
+            assertEquals(12, cache.misses());
+        });
+    }
+
+    @Test
+    @DisplayName("M7 1,000 virtual threads on one absent key: one build, and every call is counted once")
+    void thousand() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<String, Object> cache = new PrimitiveCache<>(10);
+            AtomicInteger builds = new AtomicInteger();
+            Callable<Object> ask = () -> cache.get("key", _ -> {
+                builds.incrementAndGet();
+                Until.holds(() -> cache.misses() >= 500); // half of the others are waiting by then
+                return new Object();
+            });
+            List<Object> values = together(Collections.nCopies(1000, ask));
+            assertEquals(1, builds.get());
+            assertEquals(1, values.stream().distinct().count());
+            assertEquals(1000, cache.hits() + cache.misses());
+            assertEquals(1, cache.size());
+        });
+    }
+
+    @Test
+    @DisplayName("M2 capacity set to 0 while a value is built: its callers get it, the cache keeps nothing")
+    void zeroDuringBuild() {
+        PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
+        cache.get("old", key -> key);
+        assertEquals("new", cache.get("new", key -> {
+            assertEquals(1, cache.size(), "what is being built is not counted");
+            cache.setCapacity(0);
+            return key;
+        }));
+        assertEquals(0, cache.size());
+    }
+
+    @Test
+    @DisplayName("M4 capacity lowered while values are built: the limit holds when they are there")
+    void loweredDuringBuilds() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
+            CountDownLatch go = new CountDownLatch(1);
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                List<Future<Integer>> all = new ArrayList<>();
+                for (int i = 0; i < 50; i++) {
+                    int key = i;
+                    all.add(threads.submit(() -> cache.get(key, k -> {
+                        go.await();
+                        return k;
+                    })));
+                }
+                cache.setCapacity(7);
+                go.countDown();
+                for (int i = 0; i < 50; i++) {
+                    assertEquals(i, all.get(i).get());
+                }
+            }
+            assertEquals(7, cache.size());
+        });
+    }
+
+    @Test
+    @DisplayName("M9 threads that get and change the capacity at random: every value is right, the size ends at the limit, no call is lost")
+    void random() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(16);
+            SplittableRandom seeds = Seed.random(getClass().getName());
+            AtomicInteger builds = new AtomicInteger();
+            List<Callable<Boolean>> work = new ArrayList<>();
+            for (int t = 0; t < 4; t++) {
+                SplittableRandom random = seeds.split();
+                work.add(() -> {
+                    for (int i = 0; i < 20_000; i++) {
+                        int key = random.nextInt(40);
+                        assertEquals("value " + key, cache.get(key, k -> {
+                            builds.incrementAndGet();
+                            return "value " + k;
+                        }));
+                        if (random.nextInt(1000) == 0) {
+                            cache.setCapacity(random.nextInt(40));
+                        }
+                    }
+                    return true;
+                });
+            }
+            together(work);
+            cache.setCapacity(16);
+            assertTrue(cache.size() <= 16);
+            assertEquals(80_000, cache.hits() + cache.misses());
+            assertTrue(builds.get() <= cache.misses(), "a miss builds, or waits for a build");
+            for (int key = 0; key < 20; key++) {
+                cache.get(key, k -> "value " + k);
+            }
+            assertEquals(16, cache.size());
+        });
+    }
+
+    @Test
+    @DisplayName("M9 recency is exact across threads: what one used before another is older, however busy both were")
+    void recencyAcrossThreads() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(1000);
+            for (int key = 0; key < 1000; key++) {
+                cache.get(key, k -> k);
+            }
+            Callable<Boolean> busy = () -> {
+                for (int i = 0; i < 200_000; i++) {
+                    assertNotNull(cache.get(i % 1000, k -> k));
+                }
+                return true;
+            };
+            together(List.of(busy, busy, busy));
+            for (int key = 100; key < 110; key++) {
+                cache.get(key, k -> k);
+            }
+            cache.setCapacity(10);
+            for (int key = 100; key < 110; key++) {
+                assertNotNull(cache.peek(key), "used last");
+            }
+        });
+    }
+
+    @Test
+    @DisplayName("a cached value does not keep the thread that built it")
+    void threadIsFree() throws Exception {
+        PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
+        WeakReference<Thread> builder = build(cache);
+        assertTimeoutPreemptively(GENEROUS, () -> Until.holds(() -> {
+            System.gc();
+            return builder.refersTo(null);
+        }));
+        assertEquals("value", cache.peek("key"));
+    }
+
+    private static WeakReference<Thread> build(PrimitiveCache<String, String> cache) throws InterruptedException {
+        Thread thread = Thread.ofPlatform().start(() -> cache.get("key", _ -> "value"));
+        thread.join();
+        return new WeakReference<>(thread);
+    }
+}
