@@ -1,0 +1,309 @@
+package dev.granary.s3.contract;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What every {@link ObjectStore} must do. Extend it, say how to open the store, and run it. */
+public abstract class ObjectStoreContract {
+    private static final int RACERS = 32;
+    private static final long LIMIT = 16 << 20;
+    private static final Marks MARKS = new Marks("00112233445566778899aabbccddeeff", "ab".repeat(32));
+
+    private final SplittableRandom random = Seed.random(getClass().getName());
+    private @Nullable ObjectStore opened;
+    private int keys;
+
+    /** Opens a store that may be read and written. */
+    protected abstract ObjectStore openStore();
+
+    /** Opens a store whose bucket does not exist. */
+    protected abstract ObjectStore openUnknownBucket();
+
+    /** Opens a store with credentials that the server does not know. */
+    protected abstract ObjectStore openWithWrongCredentials();
+
+    /** The prefix of all keys; ends with a slash. */
+    protected abstract String prefix();
+
+    @BeforeEach
+    final void open() {
+        opened = openStore();
+    }
+
+    @AfterEach
+    final void close() {
+        store().close();
+    }
+
+    /** The store under test. */
+    protected final ObjectStore store() {
+        return Objects.requireNonNull(opened);
+    }
+
+    private String key() {
+        return prefix() + getClass().getSimpleName().toLowerCase(Locale.ROOT) + "/" + keys++ + "-" + random.nextInt(1 << 30);
+    }
+
+    @Test
+    @DisplayName("what was never written is absent")
+    void absent() {
+        assertInstanceOf(GetResult.Absent.class, store().get(key(), LIMIT));
+        assertInstanceOf(GetResult.Absent.class, store().range(key(), 0, 10));
+        assertInstanceOf(HeadResult.Absent.class, store().head(key()));
+        assertInstanceOf(WriteResult.Done.class, store().delete(key()));
+    }
+
+    @Test
+    @DisplayName("bodies and user metadata come back, from nothing to 3 MiB")
+    void roundTrip() {
+        for (int length : new int[] {0, 1, 1023, 65_536, 3 << 20}) {
+            String key = key();
+            byte[] body = bytes(length);
+            String etag = done(store().putIfAbsent(key, body, MARKS)).etag();
+            assertFalse(etag.isEmpty() || etag.contains("\""), etag);
+            GetResult.Found found = found(store().get(key, LIMIT));
+            assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
+            assertEquals(MARKS, found.marks());
+            assertEquals(etag, found.etag());
+            HeadResult.Found head = assertInstanceOf(HeadResult.Found.class, store().head(key));
+            assertEquals(length, head.bytes());
+            assertEquals(MARKS, head.marks());
+            assertEquals(etag, head.etag());
+            assertTrue(head.lastModifiedMillis() > 0);
+        }
+    }
+
+    @Test
+    @DisplayName("an object without marks has none")
+    void noMarks() {
+        String key = key();
+        done(store().putIfAbsent(key, bytes(3), Marks.NONE));
+        assertEquals(Marks.NONE, found(store().get(key, LIMIT)).marks());
+    }
+
+    @Test
+    @DisplayName("all characters of our keys work")
+    void characters() {
+        String key = prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
+        done(store().putIfAbsent(key, bytes(5), MARKS));
+        assertEquals(5, found(store().get(key, LIMIT)).bytes().byteSize());
+        List<String> listed = new ArrayList<>();
+        store().list(key, object -> listed.add(object.key()));
+        assertEquals(List.of(key), listed);
+    }
+
+    @Test
+    @DisplayName("a read takes no more than it was allowed")
+    void limit() {
+        String key = key();
+        done(store().putIfAbsent(key, bytes(1000), MARKS));
+        assertEquals(1000, found(store().get(key, 1000)).bytes().byteSize());
+        assertEquals(new GetResult.TooLarge(999), store().get(key, 999));
+        assertEquals(new GetResult.TooLarge(0), store().get(key, 0));
+    }
+
+    @Test
+    @DisplayName("a range is that part, and shorter at the end")
+    void range() {
+        String key = key();
+        byte[] body = bytes(100);
+        done(store().putIfAbsent(key, body, MARKS));
+        assertArrayEquals(Arrays.copyOfRange(body, 10, 30),
+                found(store().range(key, 10, 20)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(5, found(store().range(key, 95, 20)).bytes().byteSize());
+    }
+
+    @Test
+    @DisplayName("of 32 racing creates exactly one wins, and the object is its body")
+    void racingCreates() throws Exception {
+        String key = key();
+        List<WriteResult> results = race(i -> store().putIfAbsent(key, body(i), MARKS));
+        assertEquals(1, wins(results), results::toString);
+        int winner = winner(results);
+        assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertOthersLost(results);
+    }
+
+    @Test
+    @DisplayName("of 32 racing replacements of one version exactly one wins, and the object is its body")
+    void racingReplacements() throws Exception {
+        String key = key();
+        String etag = done(store().putIfAbsent(key, bytes(10), MARKS)).etag();
+        List<WriteResult> results = race(i -> store().replaceIfMatch(key, etag, body(i), MARKS));
+        assertEquals(1, wins(results), results::toString);
+        int winner = winner(results);
+        assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertOthersLost(results);
+    }
+
+    @Test
+    @DisplayName("a second create, a stale version and an absent object are failed preconditions and change nothing")
+    void preconditions() {
+        String key = key();
+        String first = done(store().putIfAbsent(key, body(1), MARKS)).etag();
+        assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(2), MARKS));
+        String second = done(store().replaceIfMatch(key, first, body(3), MARKS)).etag();
+        assertFalse(first.equals(second));
+        assertEquals(WriteResult.PRECONDITION_FAILED, store().replaceIfMatch(key, first, body(4), MARKS));
+        assertEquals(WriteResult.PRECONDITION_FAILED, store().replaceIfMatch(key(), first, body(5), MARKS));
+        assertArrayEquals(body(3), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    @Test
+    @DisplayName("a deleted object is absent, and may be created again")
+    void delete() {
+        String key = key();
+        done(store().putIfAbsent(key, bytes(10), MARKS));
+        done(store().delete(key));
+        assertInstanceOf(GetResult.Absent.class, store().get(key, LIMIT));
+        String etag = done(store().putIfAbsent(key, bytes(20), MARKS)).etag();
+        done(store().deleteIfMatch(key, etag));
+        assertInstanceOf(HeadResult.Absent.class, store().head(key));
+    }
+
+    @Test
+    @DisplayName("a listing has each object below its prefix once, in order, over several pages")
+    void list() throws Exception {
+        String below = prefix() + "list-" + random.nextInt(1 << 30) + "/";
+        Set<String> expected = new HashSet<>();
+        List<WriteResult> written = race(i -> {
+            for (int j = 0; j < 35; j++) { // more than one page of 1000
+                store().putIfAbsent(below + i + "/" + j, body(j), MARKS);
+            }
+            return new WriteResult.Done("");
+        });
+        for (int i = 0; i < written.size(); i++) {
+            for (int j = 0; j < 35; j++) {
+                expected.add(below + i + "/" + j);
+            }
+        }
+        List<ObjectStore.Listed> listed = new ArrayList<>();
+        ListResult result = store().list(below, listed::add);
+        assertEquals(new ListResult.Complete(expected.size()), result);
+        List<String> names = listed.stream().map(ObjectStore.Listed::key).toList();
+        assertEquals(expected, new HashSet<>(names));
+        assertEquals(expected.size(), names.size());
+        assertEquals(names.stream().sorted().toList(), names);
+        assertTrue(listed.stream().allMatch(object -> object.bytes() == body(0).length && !object.etag().isEmpty()
+                && object.lastModifiedMillis() > 0));
+        assertEquals(new ListResult.Complete(0), store().list(below + "none/", object -> {}));
+    }
+
+    @Test
+    @DisplayName("an unknown bucket is told from an absent object")
+    void unknownBucket() {
+        try (ObjectStore unknown = openUnknownBucket()) {
+            assertEquals(Failure.Kind.NO_BUCKET,
+                    assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT)).failure().kind());
+            assertEquals(Failure.Kind.NO_BUCKET,
+                    assertInstanceOf(WriteResult.NotAllowed.class, unknown.putIfAbsent(key(), bytes(1), MARKS)).failure().kind());
+            assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
+        }
+    }
+
+    @Test
+    @DisplayName("wrong credentials are not allowed, whatever is asked")
+    void wrongCredentials() {
+        String key = key();
+        String etag = done(store().putIfAbsent(key, bytes(1), MARKS)).etag();
+        try (ObjectStore wrong = openWithWrongCredentials()) {
+            assertEquals(Failure.Kind.DENIED, assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT)).failure().kind());
+            assertEquals(Failure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, wrong.head(key)).failure().kind());
+            assertEquals(Failure.Kind.DENIED,
+                    assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
+            for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS),
+                    wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
+                assertEquals(Failure.Kind.DENIED, assertInstanceOf(WriteResult.NotAllowed.class, write).failure().kind());
+            }
+        }
+        assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
+    }
+
+    private interface Racer {
+        WriteResult run(int number) throws Exception;
+    }
+
+    private static List<WriteResult> race(Racer racer) throws Exception {
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<WriteResult>> futures = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < RACERS; i++) {
+                int number = i;
+                futures.add(threads.submit(() -> {
+                    start.await();
+                    return racer.run(number);
+                }));
+            }
+            start.countDown();
+            List<WriteResult> results = new ArrayList<>();
+            for (Future<WriteResult> future : futures) {
+                results.add(future.get());
+            }
+            return results;
+        }
+    }
+
+    private static long wins(List<WriteResult> results) {
+        return results.stream().filter(WriteResult.Done.class::isInstance).count();
+    }
+
+    private static int winner(List<WriteResult> results) {
+        return results.indexOf(results.stream().filter(WriteResult.Done.class::isInstance).findFirst().orElseThrow());
+    }
+
+    /** A conflict, or a 5xx of a server that loses a compare-and-swap so, is a way to lose. */
+    private static void assertOthersLost(List<WriteResult> results) {
+        for (WriteResult result : results) {
+            assertFalse(result instanceof WriteResult.NotAllowed || result instanceof WriteResult.NotSent, result::toString);
+        }
+    }
+
+    private byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    private static byte[] body(int number) {
+        return "body %04d".formatted(number).getBytes(UTF_8);
+    }
+
+    private static WriteResult.Done done(WriteResult result) {
+        return assertInstanceOf(WriteResult.Done.class, result, result::toString);
+    }
+
+    private static GetResult.Found found(GetResult result) {
+        return assertInstanceOf(GetResult.Found.class, result, result::toString);
+    }
+}
