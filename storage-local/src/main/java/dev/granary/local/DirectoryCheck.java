@@ -22,11 +22,15 @@ final class DirectoryCheck {
 
     private DirectoryCheck() {}
 
-    static void prepare(Path directory) throws LocalDirectoryException {
+    /** Returns the directory's one real path, by which this process shares its account. */
+    static Path prepare(Path directory) throws LocalDirectoryException {
         try {
-            inspect(directory, Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
-        } catch (NoSuchFileException e) {
-            create(directory);
+            try {
+                inspect(directory, Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
+            } catch (NoSuchFileException e) {
+                create(directory);
+            }
+            return directory.toRealPath();
         } catch (IOException e) {
             throw new LocalDirectoryException(
                     "The local cache cannot look at " + directory + " (" + e + "). " + CHOOSE + "give this user access to it.", e);

@@ -19,11 +19,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.SplittableRandom;
-import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -40,7 +37,6 @@ import java.util.function.Function;
  * evicts itself, in one walk over the directory. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
-    private static final Duration RECENCY_DELAY = Duration.ofSeconds(10);
     private static final int TOLERATED_FRACTION = 16;
     private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -62,16 +58,16 @@ public final class LocalTier implements PersistentCache, Catalog {
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile long capacity;
 
-    private LocalTier(LocalConfig config, Function<Id, Sha256> naming, Step.Listener steps) {
+    private LocalTier(LocalConfig config, Path real, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
         this.policy = config.policy();
         this.capacity = config.capacityBytes();
         this.steps = steps;
-        this.layout = new Layout(directory, naming);
+        this.layout = new Layout(real, naming);
         this.ledger = Ledger.share(layout.ledger());
         this.temporary = new TemporaryFiles(layout.temporary(), config.clock(), new SplittableRandom(), steps);
         this.shelf = new Shelf(layout, ledger, temporary, trouble);
-        this.recency = new Recency(config.clock(), later(config.background()), trouble);
+        this.recency = new Recency(config.clock(), Recency.delayed(config.background()), trouble);
         this.sweep = new Sweep(layout, ledger, temporary, recency, config.clock(), () -> capacity, trouble);
         this.maintenance = new Maintenance(sweep, config.background());
     }
@@ -87,8 +83,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     static LocalTier open(LocalConfig config, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
-        DirectoryCheck.prepare(config.directory());
-        LocalTier tier = new LocalTier(config, naming, steps);
+        LocalTier tier = new LocalTier(config, DirectoryCheck.prepare(config.directory()), naming, steps);
         tier.maintenance.request();
         return tier;
     }
@@ -206,18 +201,6 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
     boolean sweepNow() {
         return sweep.run();
-    }
-
-    /** Waits on a thread of its own, at most one at a time: the JDK's schedulers take longer to load than a look-up takes. */
-    private static Executor later(Executor background) {
-        return task -> Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
-            LockSupport.parkNanos(RECENCY_DELAY.toNanos());
-            try {
-                background.execute(task);
-            } catch (RejectedExecutionException e) {
-                task.run();
-            }
-        });
     }
 
     private StoreResult write(Entry entry, Shelf.Place place, long limit) {

@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Remembers which entries were used, and writes it behind as the modification time of their files: once per entry, process and
@@ -23,6 +25,7 @@ final class Recency {
     /** Uses of one entry closer together than this count as one. */
     static final Duration STEP = Duration.ofMinutes(5);
 
+    private static final Duration DELAY = Duration.ofSeconds(10);
     private static final int REMEMBERED = 100_000;
 
     private final InstantSource clock;
@@ -37,6 +40,21 @@ final class Recency {
         this.clock = clock;
         this.later = later;
         this.trouble = trouble;
+    }
+
+    /**
+     * An executor that hands its task to {@code background} some seconds later. It waits on a thread of its own: the JDK's schedulers take
+     * longer to load than a look-up takes.
+     */
+    static Executor delayed(Executor background) {
+        return task -> Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
+            LockSupport.parkNanos(DELAY.toNanos());
+            try {
+                background.execute(task);
+            } catch (RejectedExecutionException e) {
+                task.run();
+            }
+        });
     }
 
     /** The entry in that file was used now. */

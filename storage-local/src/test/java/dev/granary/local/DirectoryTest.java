@@ -81,6 +81,22 @@ final class DirectoryTest {
     }
 
     @Test
+    @DisplayName("One directory under two names in one process has one account")
+    void twoNames() throws Exception {
+        Path real = Files.createDirectory(temporary.resolve("real"));
+        Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
+        try (LocalTier one = open(real.resolve("cache")); LocalTier two = open(link.resolve("cache"))) {
+            for (int i = 0; i < 5; i++) {
+                one.store(entries.entry(100));
+                two.store(entries.entry(100));
+            }
+            assertEquals(Invariants.entryBytes(real), one.usedBytes());
+            assertEquals(one.usedBytes(), two.usedBytes());
+            assertEquals(link.resolve("cache"), two.directory());
+        }
+    }
+
+    @Test
     @DisplayName("D15 O8 a read-only directory: opens, reads hit, writes are refused and counted")
     void readOnly() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
