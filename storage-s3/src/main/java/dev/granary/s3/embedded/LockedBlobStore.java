@@ -1,5 +1,7 @@
 package dev.granary.s3.embedded;
 
+import static java.net.HttpURLConnection.HTTP_PRECON_FAILED;
+
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,7 +12,9 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.gaul.s3proxy.blobstore.BlobStore;
 import org.gaul.s3proxy.blobstore.ForwardingBlobStore;
+import org.gaul.s3proxy.blobstore.S3Exceptions;
 import org.gaul.s3proxy.blobstore.domain.MultipartUpload;
+import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.core.ResponseInputStream;
 import software.amazon.awssdk.http.AbortableInputStream;
 import software.amazon.awssdk.services.s3.model.CompleteMultipartUploadRequest;
@@ -51,6 +55,7 @@ final class LockedBlobStore extends ForwardingBlobStore {
         Lock lock = lock(request.bucket(), request.key()).writeLock();
         lock.lock();
         try {
+            requireMatch(request);
             return super.putBlob(request, new ByteArrayInputStream(bytes));
         } finally {
             lock.unlock();
@@ -116,6 +121,21 @@ final class LockedBlobStore extends ForwardingBlobStore {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The stores behind leave If-Match to S3Proxy, which looks before anybody holds a lock. */
+    private void requireMatch(PutObjectRequest request) {
+        if (request.ifMatch() == null) {
+            return;
+        }
+        HeadObjectResponse there = blobMetadataIfPresent(request.bucket(), request.key());
+        if (there == null || !unquoted(there.eTag()).equals(unquoted(request.ifMatch()))) {
+            throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
+        }
+    }
+
+    private static String unquoted(@Nullable String etag) {
+        return etag == null ? "" : etag.replace("\"", "");
     }
 
     private ReadWriteLock lock(String bucket, String key) {

@@ -37,6 +37,7 @@ public final class MinioTransport {
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
         OkHttpClient http = new OkHttpClient.Builder()
+                .socketFactory(new PromptSockets())
                 .dispatcher(dispatcher)
                 .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
                 .connectTimeout(connection.connectTimeout())

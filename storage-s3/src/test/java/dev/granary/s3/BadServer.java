@@ -1,0 +1,116 @@
+package dev.granary.s3;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** An HTTP server that answers every request as it is told, or not at all, and counts them. */
+final class BadServer implements AutoCloseable {
+    /** What is done with a request. */
+    interface Answer {
+        void give(HttpExchange exchange) throws IOException;
+    }
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final CountDownLatch closing = new CountDownLatch(1);
+    private final AtomicInteger requests = new AtomicInteger();
+    private final HttpServer server;
+    private volatile Answer answer = exchange -> exchange.close();
+
+    BadServer() throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.createContext("/", exchange -> {
+            requests.incrementAndGet();
+            exchange.getRequestBody().readAllBytes();
+            answer.give(exchange);
+            exchange.close();
+        });
+        server.start();
+    }
+
+    void answer(Answer next) {
+        answer = next;
+        requests.set(0);
+    }
+
+    int requests() {
+        return requests.get();
+    }
+
+    URI endpoint() {
+        return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+    }
+
+    /** Says nothing until the server closes. */
+    Answer silence() {
+        return exchange -> {
+            try {
+                closing.await();
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        };
+    }
+
+    /** Ends the connection without a word. */
+    static Answer hangUp() {
+        return HttpExchange::close;
+    }
+
+    /** An error in the form of S3. */
+    static Answer error(int status, String code) {
+        return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
+                + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
+    }
+
+    static Answer body(int status, String type, String text) {
+        return exchange -> {
+            byte[] bytes = text.getBytes(UTF_8);
+            exchange.getResponseHeaders().set("Content-Type", type);
+            exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
+            boolean none = exchange.getRequestMethod().equals("HEAD") || bytes.length == 0;
+            exchange.sendResponseHeaders(status, none ? -1 : bytes.length);
+            if (!none) {
+                exchange.getResponseBody().write(bytes);
+            }
+        };
+    }
+
+    /** Promises a body of that length, sends half of it, and hangs up. */
+    static Answer half(byte[] bytes) {
+        return exchange -> {
+            exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
+            exchange.sendResponseHeaders(200, bytes.length);
+            OutputStream out = exchange.getResponseBody();
+            out.write(bytes, 0, bytes.length / 2);
+            out.flush();
+        };
+    }
+
+    /** Promises a huge body and sends a few bytes of it. */
+    static Answer boast(long promised) {
+        return exchange -> {
+            exchange.sendResponseHeaders(200, promised);
+            exchange.getResponseBody().write(1);
+            exchange.getResponseBody().flush();
+        };
+    }
+
+    @Override
+    public void close() {
+        closing.countDown();
+        server.stop(0);
+        threads.shutdownNow();
+    }
+}

@@ -1,0 +1,266 @@
+package dev.granary.s3;
+
+import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
+import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
+import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The bucket tier over an object store that fails as it is told, with a clock that is turned by hand. */
+class BucketTierTest {
+    private final TestEntries entries = new TestEntries(BucketTierTest.class.getName());
+    private final MemoryObjectStore store = new MemoryObjectStore();
+    private final TestTiming timing = new TestTiming();
+    private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").build();
+    private final BucketTier tier = new BucketTier(config, () -> store, timing, Seed.random("BucketTierTest"));
+
+    private static String key(Id id) {
+        String hash = id.hash().hex();
+        return "team/kernels/v1/" + id.target().path() + "/e/" + hash.substring(0, 2) + "/" + hash;
+    }
+
+    private LoadResult.Damaged damaged(Id id) {
+        return assertInstanceOf(LoadResult.Damaged.class, tier.load(id));
+    }
+
+    @Test
+    @DisplayName("R12 a hit is one GET, a publication one PUT, under the key of the layout")
+    void requests() {
+        Entry entry = entries.entry(1000);
+        tier.store(entry);
+        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        assertEquals(List.of("PUT none-match", "GET"), store.requests());
+        assertEquals(List.of(key(entry.id())), store.keys());
+        assertEquals(new BucketStatistics.Requests(1, 0, 1, 0, 0), tier.statistics().requests());
+    }
+
+    @Test
+    @DisplayName("R12 an absent id is asked for once in five seconds, and a store makes it known at once")
+    void absentIsRemembered() {
+        Entry entry = entries.entry(10);
+        for (int i = 0; i < 100; i++) {
+            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        }
+        assertEquals(List.of("GET"), store.requests());
+        timing.pass(Duration.ofSeconds(5));
+        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        assertEquals(List.of("GET", "GET"), store.requests());
+        tier.store(entry);
+        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("an answer \"absent\" that was under way while the entry was stored does not hide it afterwards")
+    void absentRace() {
+        Entry entry = entries.entry(10);
+        BucketTier[] other = new BucketTier[1];
+        ObjectStore late = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult result = super.get(key, limit);
+                if (result instanceof GetResult.Absent) {
+                    other[0].store(entry); // by another thread, while this answer is on its way
+                }
+                return result;
+            }
+        };
+        other[0] = new BucketTier(config, () -> late, timing, Seed.random("absentRace"));
+        assertEquals(LoadResult.ABSENT, other[0].load(entry.id()));
+        PersistentCacheContract.assertHit(entry, other[0].load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D6 any byte changed, any truncation, trailing bytes: damaged, counted, healed by the next store")
+    void corruptionMatrix() {
+        Entry entry = entries.entry(40);
+        tier.store(entry);
+        String key = key(entry.id());
+        byte[] sound = store.body(key);
+        Marks marks = store.marks(key);
+        List<byte[]> broken = new ArrayList<>();
+        for (int i = 0; i < sound.length; i++) {
+            byte[] changed = sound.clone();
+            changed[i] ^= (byte) (1 << entries.random().nextInt(8));
+            broken.add(changed);
+            broken.add(Arrays.copyOf(sound, i));
+        }
+        broken.add(Arrays.copyOf(sound, sound.length + 1));
+        for (byte[] body : broken) {
+            store.place(key, body, marks);
+            damaged(entry.id());
+        }
+        long counted = tier.statistics().results().damaged().values().stream().mapToLong(Long::longValue).sum();
+        assertEquals(broken.size(), counted);
+        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("an empty body, a page of HTML, another entry's bytes: damaged by reason, never a hit, never absent")
+    void foreignBodies() {
+        Entry entry = entries.entry(100);
+        Entry other = entries.entry(100);
+        tier.store(other);
+        store.place(key(entry.id()), new byte[0], Marks.NONE);
+        assertEquals(Damage.TRUNCATED, damaged(entry.id()).damage());
+        store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8), Marks.NONE);
+        assertEquals(Damage.FOREIGN, damaged(entry.id()).damage());
+        store.place(key(entry.id()), store.body(key(other.id())), store.marks(key(other.id())));
+        assertEquals(Damage.WRONG_KEY, damaged(entry.id()).damage());
+        assertEquals(Map.of(Damage.TRUNCATED, 1L, Damage.FOREIGN, 1L, Damage.WRONG_KEY, 1L), tier.statistics().results().damaged());
+    }
+
+    @Test
+    @DisplayName("R22 the first entry stays, the difference is counted")
+    void divergent() {
+        Entry first = entries.entry(100);
+        tier.store(first);
+        assertEquals(StoreResult.DIVERGENT, tier.store(entries.entry(first.id(), 120)));
+        PersistentCacheContract.assertHit(first, tier.load(first.id()));
+        assertEquals(1, tier.statistics().results().divergent());
+    }
+
+    @Test
+    @DisplayName("R3 a refused write makes the tier read-only for a while: hits go on, no request for writes, then it tries again")
+    void readOnly() {
+        Entry known = entries.entry(10);
+        tier.store(known);
+        store.forgetRequests();
+        store.script(new Fault.Write(WriteResult.failed(DENIED)));
+        assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
+        Entry later = entries.entry(10);
+        assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+        assertEquals(List.of("PUT none-match"), store.requests());
+        assertEquals(Duration.ofMinutes(5), tier.statistics().readOnlyFor());
+        PersistentCacheContract.assertHit(known, tier.load(known.id()));
+        timing.pass(Duration.ofMinutes(5));
+        assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
+        assertInstanceOf(StoreResult.Stored.class, tier.store(later));
+    }
+
+    @Test
+    @DisplayName("R16 a failing bucket is left alone, answers at once meanwhile, and is found well again after the pause")
+    void breaker() {
+        Entry entry = entries.entry(10);
+        tier.store(entry);
+        while (tier.statistics().breaker() == BucketStatistics.Breaker.CLOSED) {
+            store.script(new Fault.Lost(TIMEOUT));
+            assertTrue(store.requests().size() < 100, "the breaker never opens");
+            tier.load(entry.id());
+        }
+        store.forgetScript();
+        int asked = store.requests().size();
+        for (int i = 0; i < 1000; i++) {
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+        }
+        assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
+        assertEquals(asked, store.requests().size());
+        assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+        timing.pass(config.breakerPause());
+        for (int i = 0; i < 5; i++) {
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        }
+        assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+    }
+
+    @Test
+    @DisplayName("R2 absent, refused, present are answers: they never open the breaker")
+    void answersAreNoFailures() {
+        Entry entry = entries.entry(10);
+        for (int i = 0; i < 50; i++) {
+            tier.load(entries.id());
+            tier.store(entry);
+            store.script(new Fault.Get(new GetResult.Unavailable(DENIED)));
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+        }
+        assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+    }
+
+    @Test
+    @DisplayName("R16 opening makes no request and no client; a client that cannot be set up is a miss")
+    void opening() {
+        assertEquals(List.of(), store.requests());
+        BucketTier broken = new BucketTier(config, () -> {
+            throw new IllegalStateException("No region: set AWS_REGION");
+        }, timing, Seed.random("opening"));
+        LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
+        assertTrue(lost.cause().contains("AWS_REGION"), lost::cause);
+        assertInstanceOf(StoreResult.Failed.class, broken.store(entries.entry(1)));
+        broken.close();
+    }
+
+    @Test
+    @DisplayName("one server error is retried unseen; a listing names the entries and nothing else, each readable")
+    void catalog() throws Exception {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            all.add(entries.entry(100 + i));
+            tier.store(all.get(i));
+        }
+        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64), new byte[1], Marks.NONE);
+        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64), new byte[1], Marks.NONE);
+        store.place("team/kernels/granary.json", new byte[1], Marks.NONE);
+        store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], Marks.NONE);
+        List<Catalog.Listed> listed = new ArrayList<>();
+        tier.list(listed::add);
+        assertEquals(5, listed.size());
+        store.script(new Fault.Lost(ERROR_500));
+        for (Catalog.Listed one : listed) {
+            Entry read = PersistentCacheContract.hit(tier.read(one));
+            assertEquals(one.hash(), read.id().hash());
+            assertEquals(store.body(key(read.id())).length, one.bytes());
+        }
+        assertEquals(1, tier.statistics().retries());
+        store.script(new Fault.Lost(ERROR_500));
+        assertThrows(IOException.class, () -> tier.list(listed::add));
+    }
+
+    @Test
+    @DisplayName("an entry in the place of another is damaged, for a listing too")
+    void misplaced() throws Exception {
+        Entry entry = entries.entry(10);
+        tier.store(entry);
+        String wrong = key(entries.id());
+        store.place(wrong, store.body(key(entry.id())), Marks.NONE);
+        store.remove(key(entry.id()));
+        List<Catalog.Listed> listed = new ArrayList<>();
+        tier.list(listed::add);
+        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0))).damage());
+    }
+
+    @Test
+    @DisplayName("a discard is declined: one machine's broken driver does not empty the fleet's bucket")
+    void discard() {
+        Entry entry = entries.entry(10);
+        tier.store(entry);
+        tier.discard(entry);
+        PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+    }
+}

@@ -1,0 +1,293 @@
+package dev.granary.s3;
+
+import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
+import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
+import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.Publisher.Existing;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every row of the publish protocol, and the races in it. */
+class PublisherTest {
+    private static final String KEY = "v1/some/key";
+    private static final Failure NOT_SUPPORTED = new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
+
+    /** What is in the bucket before. */
+    enum Before {
+        NOTHING,
+        SAME,
+        OTHER,
+        DAMAGED
+    }
+
+    private final TestEntries entries = new TestEntries(PublisherTest.class.getName());
+    private final MemoryObjectStore store = new MemoryObjectStore();
+    private final TestTiming timing = new TestTiming();
+    private final WritePause pause = new WritePause(new S3Location("bucket", ""), Duration.ofMinutes(5), timing);
+    private final Publisher publisher = new Publisher(store, pause, timing, Seed.random("PublisherTest"));
+    private final Entry entry = entries.entry(1000);
+
+    private StoreResult publish() {
+        return publisher.publish(entry, KEY, Existing.TRUSTED);
+    }
+
+    private void place(Entry other) {
+        PutId putId = PutId.random(entries.random());
+        store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId), new Marks(putId.hex(), other.contentHash().hex()));
+    }
+
+    private void assertStored(Entry expected) {
+        assertEquals(List.of(KEY), store.keys());
+        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), expected.id(), Verification.CONTENT_HASH);
+        PersistentCacheContract.assertHit(expected, read);
+        assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
+    }
+
+    @Test
+    @DisplayName("R12 the good case is one PUT, and its length is told")
+    void good() {
+        StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(store.body(KEY).length, stored.bytes());
+        assertEquals(List.of("PUT none-match"), store.requests());
+        assertStored(entry);
+        assertEquals(List.of(), timing.pauses());
+    }
+
+    @Test
+    @DisplayName("R13 the reply was lost after the commit: reported as mine, exactly one object")
+    void replyLost() {
+        for (Failure failure : List.of(TIMEOUT, ERROR_500)) {
+            store.remove(KEY);
+            store.forgetRequests();
+            store.script(new Fault.AnswerLost(failure));
+            assertInstanceOf(StoreResult.Stored.class, publish());
+            assertEquals(List.of("PUT none-match", "PUT none-match", "HEAD"), store.requests());
+            assertStored(entry);
+        }
+    }
+
+    @Test
+    @DisplayName("R13 the request was lost before the commit: sent again with the same put id, stored")
+    void requestLost() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
+        assertEquals(2, timing.pauses().size());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R14 my commit's reply was lost, and another's entry lies on top: recognised as another's, never as mine")
+    void replyLostThenReplaced() {
+        Entry other = entries.entry(entry.id(), 500);
+        store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
+        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertStored(other);
+        store.remove(KEY);
+        store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(entry)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt, and nothing there: unknown, never absent, and a later publish is safe")
+    void neverAnswered() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"), store.requests());
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt, but the last one landed: mine")
+    void lastLanded() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer at all, to nothing: unknown")
+    void silence() {
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+    }
+
+    @Test
+    @DisplayName("R2 the same content is there: duplicate, nothing written, one HEAD")
+    void duplicate() {
+        place(entry);
+        byte[] before = store.body(KEY);
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        assertArrayEquals(before, store.body(KEY));
+    }
+
+    @Test
+    @DisplayName("R22 two writers, different bytes, one id: the first stays")
+    void divergent() {
+        Entry other = entries.entry(entry.id(), 700);
+        place(other);
+        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertStored(other);
+    }
+
+    @Test
+    @DisplayName("the first entry is damaged: replaced by If-Match, whatever its metadata says of another content")
+    void damagedFirst() {
+        store.place(KEY, entries.bytes(300), new Marks("00", "11"));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("the first entry was read as damaged: its metadata is not believed")
+    void suspect() {
+        place(entry);
+        Marks marks = store.marks(KEY);
+        byte[] body = store.body(KEY);
+        body[body.length / 2] ^= 1;
+        store.place(KEY, body, marks);
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertInstanceOf(StoreResult.Stored.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("two repair one damaged entry: the second finds the first's work and leaves it")
+    void repairRace() {
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
+    }
+
+    @Test
+    @DisplayName("R13 the reply to a repair was lost: reported as mine")
+    void repairReplyLost() {
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R2 conflicts: again after growing random pauses, at most three times")
+    void conflicts() {
+        Fault conflict = new Fault.Write(WriteResult.CONFLICT);
+        store.script(conflict, conflict, conflict);
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(3, timing.pauses().size());
+        assertTrue(timing.pauses().stream().allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
+        store.remove(KEY);
+        store.script(conflict, conflict, conflict, conflict);
+        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertEquals(List.of(), store.keys());
+    }
+
+    @Test
+    @DisplayName("R18 what was in the way is deleted meanwhile: created after all")
+    void vanished() {
+        place(entry);
+        store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R3 not allowed, not supported: refused, and the tier is told to be read-only for a while")
+    void refused() {
+        for (Failure failure : List.of(DENIED, NOT_SUPPORTED)) {
+            store.script(new Fault.Write(WriteResult.failed(failure)));
+            assertInstanceOf(StoreResult.Refused.class, publish());
+            assertEquals(failure, pause.reason().orElseThrow());
+            timing.pass(Duration.ofMinutes(5));
+            assertTrue(pause.reason().isEmpty());
+        }
+        assertEquals(List.of(), store.keys());
+    }
+
+    @Test
+    @DisplayName("nothing was sent: failed, not unknown")
+    void unsent() {
+        store.script(new Fault.Write(WriteResult.failed(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertEquals(List.of("PUT none-match"), store.requests());
+    }
+
+    @Test
+    @DisplayName("an answer that never settles ends after a bounded number of requests")
+    void bounded() {
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        for (int i = 0; i < 40; i++) { // damaged by somebody, again and again, just before each replacement
+            store.script(new Fault.Meanwhile(() -> store.place(KEY, entries.bytes(300), Marks.NONE)));
+        }
+        StoreResult result = publish();
+        assertTrue(result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown, result::toString);
+        assertTrue(store.requests().size() <= 20, () -> store.requests().toString());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Before.class)
+    @DisplayName("any single fault at any step, whatever was there: the answer is true of what is there afterwards")
+    void anyFault(Before before) {
+        for (int step = 0; step < 5; step++) {
+            for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500))) {
+                store.remove(KEY);
+                prepare(before);
+                List<Object> there = snapshot();
+                store.script(Collections.nCopies(step, new Fault.None()).toArray(Fault[]::new));
+                store.script(fault);
+                StoreResult result = publisher.publish(entry, KEY, Existing.SUSPECT);
+                store.forgetScript();
+                switch (result) {
+                    case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
+                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(there, snapshot(), result::toString);
+                    case StoreResult.Unknown _ -> { } // says nothing
+                    case StoreResult.Refused refused -> throw new AssertionError("Nobody refused: " + refused);
+                }
+            }
+        }
+    }
+
+    private void prepare(Before before) {
+        switch (before) {
+            case NOTHING -> { }
+            case SAME -> place(entry);
+            case OTHER -> place(entries.entry(entry.id(), 321));
+            case DAMAGED -> store.place(KEY, entries.bytes(99), Marks.NONE);
+        }
+    }
+
+    private List<Object> snapshot() {
+        return store.keys().isEmpty() ? List.of() : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer(), store.marks(KEY));
+    }
+}

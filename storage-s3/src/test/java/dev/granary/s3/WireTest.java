@@ -1,0 +1,214 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.Failure.Kind;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Both transports against a server that misbehaves on the wire. */
+class WireTest {
+    private static final long LIMIT = 1 << 20;
+
+    private final TestEntries entries = new TestEntries(WireTest.class.getName());
+    private final BadServer server;
+
+    WireTest() throws IOException {
+        server = new BadServer();
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private S3Config.Builder config(S3Client client, URI endpoint) {
+        return S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "secret")
+                .requestTimeout(Duration.ofMillis(400)).loadDeadline(Duration.ofMillis(500));
+    }
+
+    private ObjectStore transport(S3Client client) { // a long timeout: these answers come at once, however slow the machine is
+        return ObjectStores.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1)).build());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R2 each status of a write has its meaning, and is one request")
+    void writes(S3Client client) {
+        Map<BadServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
+                Map.entry(BadServer.error(412, "PreconditionFailed"), WriteResult.PreconditionFailed.class),
+                Map.entry(BadServer.error(409, "ConditionalRequestConflict"), WriteResult.Conflict.class),
+                Map.entry(BadServer.error(404, "NoSuchKey"), WriteResult.PreconditionFailed.class),
+                Map.entry(BadServer.error(404, "NoSuchBucket"), WriteResult.NotAllowed.class),
+                Map.entry(BadServer.error(400, "InvalidArgument"), WriteResult.NotAllowed.class),
+                Map.entry(BadServer.error(403, "AccessDenied"), WriteResult.NotAllowed.class),
+                Map.entry(BadServer.error(501, "NotImplemented"), WriteResult.NotAllowed.class),
+                Map.entry(BadServer.error(500, "InternalError"), WriteResult.Unknown.class),
+                Map.entry(BadServer.error(503, "SlowDown"), WriteResult.Unknown.class),
+                Map.entry(BadServer.body(502, "text/html", "<html>Bad gateway</html>"), WriteResult.Unknown.class),
+                Map.entry(BadServer.body(403, "text/html", "<html>Go away</html>"), WriteResult.NotAllowed.class),
+                Map.entry(BadServer.hangUp(), WriteResult.Unknown.class));
+        try (ObjectStore store = transport(client)) {
+            meanings.forEach((answer, meaning) -> {
+                server.answer(answer);
+                assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], Marks.NONE));
+                assertEquals(1, server.requests(), meaning::toString);
+                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10], Marks.NONE));
+                assertInstanceOf(meaning, store.deleteIfMatch("key", "etag"));
+                assertEquals(3, server.requests(), meaning::toString);
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("each status of a read has its meaning, and is one request")
+    void reads(S3Client client) {
+        Map<BadServer.Answer, Kind> meanings = Map.ofEntries(
+                Map.entry(BadServer.error(404, "NoSuchBucket"), Kind.NO_BUCKET),
+                Map.entry(BadServer.error(403, "AccessDenied"), Kind.DENIED),
+                Map.entry(BadServer.error(403, "RequestTimeTooSkewed"), Kind.CLOCK_SKEW),
+                Map.entry(BadServer.error(400, "ExpiredToken"), Kind.DENIED),
+                Map.entry(BadServer.error(400, "AuthorizationHeaderMalformed"), Kind.WRONG_REGION),
+                Map.entry(BadServer.error(301, "PermanentRedirect"), Kind.WRONG_REGION),
+                Map.entry(BadServer.error(501, "NotImplemented"), Kind.NOT_SUPPORTED),
+                Map.entry(BadServer.error(500, "InternalError"), Kind.SERVER),
+                Map.entry(BadServer.error(503, "SlowDown"), Kind.THROTTLED),
+                Map.entry(BadServer.body(502, "text/html", "<html>Bad gateway</html>"), Kind.SERVER),
+                Map.entry(BadServer.half(entries.bytes(1000)), Kind.BROKEN),
+                Map.entry(BadServer.hangUp(), Kind.BROKEN));
+        try (ObjectStore store = transport(client)) {
+            meanings.forEach((answer, kind) -> {
+                server.answer(answer);
+                Failure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", LIMIT), kind::toString).failure();
+                assertEquals(kind, failure.kind(), failure::toString);
+                assertEquals(1, server.requests(), kind::toString);
+            });
+            server.answer(BadServer.error(404, "NoSuchKey"));
+            assertEquals(GetResult.ABSENT, store.get("key", LIMIT));
+            assertEquals(HeadResult.ABSENT, store.head("key"));
+            server.answer(BadServer.error(500, "InternalError"));
+            assertInstanceOf(HeadResult.Unavailable.class, store.head("key"));
+            assertInstanceOf(ListResult.Unavailable.class, store.list("", object -> {}));
+            assertEquals(2, server.requests());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("T5 a server that promises gigabytes gets no memory for it")
+    void boast(S3Client client) {
+        try (ObjectStore store = transport(client)) {
+            server.answer(BadServer.boast(1L << 40));
+            assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent")
+    void foreignSuccess(S3Client client) {
+        try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1)).build())) {
+            server.answer(BadServer.body(200, "text/html", "<html><body>Sign in</body></html>"));
+            assertEquals(Damage.FOREIGN, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            server.answer(BadServer.body(200, "application/octet-stream", ""));
+            assertEquals(Damage.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R16 a bucket that says nothing: each look-up ends, then none is sent; a store ends, too")
+    void silence(S3Client client) {
+        server.answer(server.silence());
+        try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
+            for (int i = 0; tier.statistics().breaker() == BucketStatistics.Breaker.CLOSED; i++) {
+                assertTrue(i < 20, "the breaker never opens");
+                LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+                assertTrue(lost.cause().length() > 10, lost::cause);
+            }
+            long asked = tier.statistics().requests().get();
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+            assertEquals(asked, tier.statistics().requests().get());
+            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
+        }
+        try (BucketTier fresh = BucketTier.open(config(client, server.endpoint()).build())) {
+            assertInstanceOf(StoreResult.Unknown.class, fresh.store(entries.entry(1)));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R16 nobody there: unreachable, whatever is asked")
+    void unreachable(S3Client client) {
+        URI gone = server.endpoint();
+        server.close();
+        try (ObjectStore store = ObjectStores.open(config(client, gone).requestTimeout(Duration.ofSeconds(30))
+                .loadDeadline(Duration.ofSeconds(30)).build())) {
+            assertEquals(Kind.UNREACHABLE, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1)).failure().kind());
+            assertEquals(Kind.UNREACHABLE,
+                    assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[1], Marks.NONE)).failure().kind());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("T4 no secret in what is told of a failure or of the settings")
+    void secrets(S3Client client) {
+        String secret = "a-very-secret-key";
+        S3Config config = config(client, server.endpoint()).credentials("key", secret).build();
+        assertTrue(!config.toString().contains(secret) && !config.connection().toString().contains(secret));
+        server.answer(BadServer.error(403, "SignatureDoesNotMatch"));
+        try (BucketTier tier = BucketTier.open(config)) {
+            Entry entry = entries.entry(1);
+            assertTrue(!tier.load(entry.id()).toString().contains(secret));
+            assertTrue(!tier.store(entry).toString().contains(secret));
+            assertTrue(!tier.check().toString().contains(secret));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("O9 the check names cause and cure of each wrong configuration, one line each")
+    void check(S3Client client) {
+        Map<BadServer.Answer, String> expected = Map.of(
+                BadServer.error(404, "NoSuchBucket"), "no bucket",
+                BadServer.error(403, "AccessDenied"), "refuses to be read",
+                BadServer.error(403, "RequestTimeTooSkewed"), "clock",
+                BadServer.error(301, "PermanentRedirect"), "region",
+                BadServer.error(501, "NotImplemented"), "does not support",
+                BadServer.body(200, "text/html", "<html>Sign in</html>"), "ignores If-None-Match");
+        expected.forEach((answer, cause) -> {
+            server.answer(answer);
+            try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).requestTimeout(Duration.ofSeconds(30))
+                    .loadDeadline(Duration.ofSeconds(30)).build())) {
+                Finding.Problem problem = tier.check().stream().filter(Finding.Problem.class::isInstance)
+                        .map(Finding.Problem.class::cast).findFirst().orElseThrow();
+                assertTrue(problem.cause().contains(cause), problem::toString);
+                assertTrue(!problem.cure().isBlank() && !(problem.cause() + problem.cure()).contains("\n"));
+            }
+        });
+    }
+}

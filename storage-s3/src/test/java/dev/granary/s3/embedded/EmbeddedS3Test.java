@@ -1,0 +1,199 @@
+package dev.granary.s3.embedded;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.BucketStatistics;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.Finding;
+import dev.granary.s3.ObjectStores;
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Config;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The embedded server over a directory, and what it counts. */
+class EmbeddedS3Test {
+    private static final int WRITERS = 6;
+    private static final int INCREMENTS = 15;
+
+    private final TestEntries entries = new TestEntries(EmbeddedS3Test.class.getName());
+    private final Path directory;
+    private final EmbeddedS3 server;
+
+    EmbeddedS3Test(@TempDir Path directory) throws IOException {
+        this.directory = directory;
+        this.server = EmbeddedS3.start(directory);
+        server.createBucket("kernels");
+        server.createBucket("kernels"); // again: nothing happens
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private static S3Config config(EmbeddedS3 server, S3Client client) {
+        return S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials(server.accessKey(), server.secretKey())
+                .build();
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R12 counted at the server: opening is no request, a publication one PUT, a hit one GET, a known absence none")
+    void requests(S3Client client) {
+        Entry entry = entries.entry(100_000);
+        Entry other = entries.entry(3_000_000);
+        server.resetRequests();
+        try (BucketTier tier = BucketTier.open(config(server, client))) {
+            assertEquals(0, server.requests().total());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertEquals(new RequestCounts(0, 0, 1, 0, 0, 0), server.requests());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+            assertEquals(new RequestCounts(0, 0, 2, 0, 0, 0), server.requests());
+            for (int i = 1; i <= 3; i++) {
+                PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+                assertEquals(new RequestCounts(i, 0, 2, 0, 0, 0), server.requests());
+            }
+            var absent = entries.id();
+            for (int i = 0; i < 10; i++) {
+                tier.load(absent);
+            }
+            assertEquals(new RequestCounts(4, 0, 2, 0, 0, 0), server.requests());
+            assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
+            assertEquals(new RequestCounts(4, 1, 3, 0, 0, 0), server.requests());
+            assertEquals(new BucketStatistics.Requests(4, 1, 3, 0, 0), tier.statistics().requests());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("each method is counted as what it is, refused requests too")
+    void methods(S3Client client) {
+        server.resetRequests();
+        try (ObjectStore store = ObjectStores.open(config(server, client))) {
+            store.get("a/b", 10);
+            store.head("a/b");
+            store.putIfAbsent("a/b", new byte[1], Marks.NONE);
+            store.range("a/b", 0, 1);
+            store.delete("a/b");
+            store.list("a/", object -> {});
+        }
+        assertEquals(new RequestCounts(2, 1, 1, 1, 1, 0), server.requests());
+        S3Config wrong = S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials("nobody", "secret").build();
+        try (ObjectStore store = ObjectStores.open(wrong)) {
+            store.get("a/b", 10);
+        }
+        assertEquals(3, server.requests().get());
+    }
+
+    @Test
+    @DisplayName("a counter that six writers increment by If-Match loses no update, and no read is torn, on a directory")
+    void noLostUpdate() throws Exception {
+        try (ObjectStore store = ObjectStores.open(config(server, S3Client.AWS))) {
+            store.putIfAbsent("counter", body(0), Marks.NONE);
+            List<Future<?>> writers = new ArrayList<>();
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int w = 0; w < WRITERS; w++) {
+                    writers.add(threads.submit(() -> {
+                        for (int i = 0; i < INCREMENTS; i++) {
+                            increment(store);
+                        }
+                    }));
+                }
+                for (Future<?> writer : writers) {
+                    writer.get();
+                }
+            }
+            assertEquals(WRITERS * INCREMENTS, value(found(store)));
+        }
+    }
+
+    private static void increment(ObjectStore store) {
+        while (true) {
+            GetResult.Found now = found(store);
+            switch (store.replaceIfMatch("counter", now.etag(), body(value(now) + 1), Marks.NONE)) {
+                case WriteResult.Done _ -> {
+                    return;
+                }
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // another was faster
+                case WriteResult.NotAllowed bad -> throw new AssertionError(bad);
+                case WriteResult.NotSent bad -> throw new AssertionError(bad);
+                case WriteResult.Unknown bad -> throw new AssertionError(bad);
+            }
+        }
+    }
+
+    private static GetResult.Found found(ObjectStore store) {
+        return assertInstanceOf(GetResult.Found.class, store.get("counter", 1 << 20));
+    }
+
+    /** A long body that holds its number many times, so that a torn one shows. */
+    private static byte[] body(int number) {
+        return "%08d".formatted(number).repeat(4000).getBytes(UTF_8);
+    }
+
+    private static int value(GetResult.Found found) {
+        String text = new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+        String number = text.substring(0, 8);
+        assertEquals(number.repeat(4000), text);
+        return Integer.parseInt(number);
+    }
+
+    @Test
+    @DisplayName("what is in a directory is there again after a restart")
+    void restart() throws Exception {
+        Entry entry = entries.entry(1000);
+        try (BucketTier tier = BucketTier.open(config(server, S3Client.AWS))) {
+            tier.store(entry);
+        }
+        try (EmbeddedS3 again = EmbeddedS3.start(directory); BucketTier tier = BucketTier.open(config(again, S3Client.AWS))) {
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("O9 the check finds a good server good, in few requests, and leaves nothing behind; a missing bucket is named")
+    void check(S3Client client) throws Exception {
+        server.resetRequests();
+        try (BucketTier tier = BucketTier.open(config(server, client))) {
+            List<Finding> findings = tier.check();
+            assertTrue(findings.stream().allMatch(Finding.Sound.class::isInstance), findings::toString);
+            assertTrue(server.requests().total() <= 5);
+            try (ObjectStore store = ObjectStores.open(config(server, client))) {
+                store.list("", object -> {
+                    throw new AssertionError("Left behind: " + object);
+                });
+            }
+        }
+        S3Config missing = S3Config.builder("no-such-bucket").endpoint(server.endpoint()).client(client)
+                .credentials(server.accessKey(), server.secretKey()).build();
+        try (BucketTier tier = BucketTier.open(missing)) {
+            Finding.Problem problem = assertInstanceOf(Finding.Problem.class, tier.check().get(0));
+            assertTrue(problem.cause().contains("no bucket no-such-bucket"), problem::toString);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package dev.granary.s3.store;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Bodies of unknown length. */
+class BoundedBodyTest {
+    private final SplittableRandom random = Seed.random("BoundedBodyTest");
+
+    @Test
+    @DisplayName("T5 any length comes whole within the limit and not at all beyond it, whatever the sender says of it")
+    void lengths() throws IOException {
+        for (int length : new int[] {0, 1, 2, 1000, 1 << 20, (1 << 20) + 1, 5_000_000}) {
+            byte[] body = new byte[length];
+            random.nextBytes(body);
+            for (long hint : new long[] {-1, 0, length - 1, length, length + 1, 10L * length, Long.MAX_VALUE}) {
+                for (long limit : new long[] {length, length + 1, 1 << 30}) {
+                    MemorySegment read = BoundedBody.read(new ByteArrayInputStream(body), hint, limit);
+                    assertArrayEquals(body, present(read).toArray(ValueLayout.JAVA_BYTE));
+                }
+                if (length > 0) {
+                    assertNull(BoundedBody.read(new ByteArrayInputStream(body), hint, length - 1));
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("T5 a huge length that the sender tells allocates nothing of it")
+    void hugeHint() throws IOException {
+        MemorySegment read = present(BoundedBody.read(new ByteArrayInputStream(new byte[10]), 1L << 40, 1L << 50));
+        assertTrue(read.byteSize() == 10);
+        Object array = read.heapBase().orElseThrow();
+        assertTrue(((byte[]) array).length <= 1 << 20);
+    }
+
+    private static MemorySegment present(@Nullable MemorySegment segment) {
+        return Objects.requireNonNull(segment);
+    }
+}
