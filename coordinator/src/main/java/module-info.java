@@ -12,5 +12,7 @@ module dev.granary.coordinator {
 
     exports dev.granary.coordinator;
     exports dev.granary.coordinator.config;
+    exports dev.granary.coordinator.demo;
+    exports dev.granary.coordinator.demo.kernels;
     exports dev.granary.coordinator.manifest;
 }

@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
     private static void print(PrintWriter out, Demo.Results results) {
         out.println();
         out.println("Device: " + results.ci().device());
-        out.println("Times until the first result is there, first launches included.");
+        out.println("Times until every kernel has run once: look-up, loading, first launches.");
         out.println();
         Table table = new Table("kernel", "size", "compiled in", "from bucket in", "from disk in", "times faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {

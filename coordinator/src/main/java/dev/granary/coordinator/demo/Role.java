@@ -79,7 +79,7 @@ public final class Role {
             try (OpenClKernels live = engine.load(got.primitive())) {
                 long loaded = System.nanoTime() - start;
                 Verdict verdict = kernel.verify(engine, live, new SplittableRandom(DATA_SEED));
-                double readyMillis = (loaded + live.launchTime().toNanos()) / 1e6;
+                double readyMillis = (loaded + live.firstLaunchTime().toNanos()) / 1e6;
                 long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
                 String source = got.source().name().toLowerCase(Locale.ROOT);
                 return switch (verdict) {
