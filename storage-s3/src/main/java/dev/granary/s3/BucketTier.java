@@ -67,7 +67,8 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
     public static BucketTier open(S3Config config) {
-        return new BucketTier(config, () -> ObjectStores.open(config), Timing.SYSTEM, new SecureRandom());
+        Lazily<SecureRandom> random = new Lazily<>(SecureRandom::new);
+        return new BucketTier(config, () -> ObjectStores.open(config), Timing.SYSTEM, () -> random.get().nextLong());
     }
 
     @Override

@@ -29,30 +29,31 @@ final class ResilientStore implements ObjectStore {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final LazyTransport transport;
-    private final Guard guard;
+    private final Lazily<Guard> guard;
     private final RequestCounters counters;
-    private final Retry retries;
+    private final Lazily<Retry> retries;
     private final Timing timing;
     private final long deadlineNanos;
     private final long requestNanos;
 
     ResilientStore(Supplier<ObjectStore> opener, S3Config config, Timing timing, RequestCounters counters) {
         this.transport = new LazyTransport(opener);
-        this.guard = new Guard(config, timing);
+        this.guard = new Lazily<>(() -> new Guard(config, timing));
         this.counters = counters;
         this.timing = timing;
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
-        this.retries = Retry.of(config.location().toString(), RetryConfig.<Optional<Failure>>custom()
+        this.retries = new Lazily<>(() -> Retry.of(config.location().toString(), RetryConfig.<Optional<Failure>>custom()
                 .maxAttempts(MAX_ATTEMPTS)
                 .retryOnResult(failure -> failure.filter(Failure::isTransient).isPresent())
                 .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(FIRST_PAUSE, 2, 0.5))
-                .build());
+                .build()));
     }
 
     /** The state of the circuit breaker. */
     BucketStatistics.Breaker breaker() {
-        return guard.state();
+        Guard used = guard.peek();
+        return used == null ? BucketStatistics.Breaker.CLOSED : used.state();
     }
 
     @Override
@@ -107,7 +108,7 @@ final class ResilientStore implements ObjectStore {
     private <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
         long start = timing.nanos();
-        Retry.AsyncContext<Optional<Failure>> attempts = retries.asyncContext();
+        Retry.AsyncContext<Optional<Failure>> attempts = retries.get().asyncContext();
         while (true) {
             R result = once(counter, request, failure, failed);
             long pauseMillis = attempts.onResult(failure.apply(result));
@@ -126,7 +127,7 @@ final class ResilientStore implements ObjectStore {
 
     private <R> R once(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        R result = guard.call(() -> transport.call(store -> {
+        R result = guard.get().call(() -> transport.call(store -> {
             counter.increment();
             return request.apply(store);
         }, failed), failure, failed);
