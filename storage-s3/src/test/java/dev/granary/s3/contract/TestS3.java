@@ -72,6 +72,26 @@ public final class TestS3 {
                 .credentials(accessKey, secretKey);
     }
 
+    /** The environment of a {@code granary} process that uses a part of the bucket that no other test uses. */
+    public Map<String, String> environment() {
+        return Map.of(
+                "GRANARY_BUCKET", "s3://" + bucket + "/test-" + UUID.randomUUID(),
+                "GRANARY_S3_ENDPOINT", endpoint.toString(),
+                "AWS_ACCESS_KEY_ID", accessKey,
+                "AWS_SECRET_ACCESS_KEY", secretKey,
+                "AWS_REGION", "us-east-1");
+    }
+
+    /** A client of the server, for what a test does behind Granary's back; to be closed by the caller. */
+    public S3Client client() {
+        return S3Client.builder()
+                .endpointOverride(endpoint)
+                .forcePathStyle(true)
+                .region(Region.US_EAST_1)
+                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(accessKey, secretKey)))
+                .build();
+    }
+
     private static TestS3 find() {
         Map<String, String> environment = System.getenv();
         String named = environment.getOrDefault("GRANARY_TEST_S3_ENDPOINT", "");
@@ -103,12 +123,7 @@ public final class TestS3 {
     }
 
     private void createBucket() {
-        try (S3Client client = S3Client.builder()
-                .endpointOverride(endpoint)
-                .forcePathStyle(true)
-                .region(Region.US_EAST_1)
-                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(accessKey, secretKey)))
-                .build()) {
+        try (S3Client client = client()) {
             client.createBucket(request -> request.bucket(bucket));
         } catch (BucketAlreadyOwnedByYouException | BucketAlreadyExistsException exists) {
             // as it should be

@@ -1,0 +1,91 @@
+package dev.granary.it;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.granary.coordinator.cli.Main;
+import dev.granary.coordinator.demo.LowerCaches;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** The granary command in a process of its own, as a user starts it. */
+final class GranaryProcess {
+    private static final long LIMIT_SECONDS = 240;
+
+    private final Process process;
+    private final Path out;
+    private final Path err;
+
+    private GranaryProcess(Process process, Path out, Path err) {
+        this.process = process;
+        this.out = out;
+        this.err = err;
+    }
+
+    /** What the process left. */
+    record Ended(int exitCode, String out, String err) {
+        JsonObject json() {
+            return JsonParser.parseString(out).getAsJsonObject();
+        }
+
+        /** A number of the summary of {@code populate} or {@code run}. */
+        int summary(String name) {
+            return json().getAsJsonObject("summary").get(name).getAsInt();
+        }
+
+        @Override
+        public String toString() {
+            return "exit code " + exitCode + System.lineSeparator() + out + System.lineSeparator() + err;
+        }
+    }
+
+    /** Starts {@code granary arguments} with these variables; the drivers' own caches are off, and no other Granary variable is set. */
+    static GranaryProcess start(Map<String, String> variables, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
+                "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(List.of(arguments));
+        Path out = Files.createTempFile("granary-it-", ".out");
+        Path err = Files.createTempFile("granary-it-", ".err");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
+        builder.environment().putAll(LowerCaches.variables());
+        builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
+        builder.environment().putAll(variables);
+        return new GranaryProcess(builder.start(), out, err);
+    }
+
+    /** Starts it and waits for its end. */
+    static Ended run(Map<String, String> variables, String... arguments) throws IOException, InterruptedException {
+        return start(variables, arguments).end();
+    }
+
+    /** Waits for the end. */
+    Ended end() throws IOException, InterruptedException {
+        if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
+            process.destroyForcibly().waitFor();
+            throw new AssertionError("granary did not end within " + LIMIT_SECONDS + " s:" + System.lineSeparator() + left());
+        }
+        return left();
+    }
+
+    /** Ends it at once, as {@code kill -9} does. */
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    private Ended left() throws IOException {
+        Ended ended = new Ended(process.isAlive() ? -1 : process.exitValue(), Files.readString(out, StandardCharsets.UTF_8),
+                Files.readString(err, StandardCharsets.UTF_8));
+        Files.delete(out);
+        Files.delete(err);
+        return ended;
+    }
+}

@@ -1,0 +1,39 @@
+package dev.granary.it;
+
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/** The manifests of the tests. */
+final class Kernels {
+    /** How many kernels {@link #manifest()} has. */
+    static final int COUNT = 4;
+
+    private Kernels() {}
+
+    /** A manifest of real kernels: an include chain, options, several entry points, with and without geometry. */
+    static String manifest() {
+        return resources().resolve("kernels.toml").toString();
+    }
+
+    /** The directory of the sources. */
+    static Path resources() {
+        try {
+            Path file = Path.of(Objects.requireNonNull(Kernels.class.getResource("/kernels/kernels.toml")).toURI());
+            return Objects.requireNonNull(file.getParent());
+        } catch (URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The stored entries in a local directory, by path. */
+    static List<Path> entryFiles(Path directory) throws IOException {
+        try (Stream<Path> all = Files.walk(directory.resolve("v1"))) {
+            return all.filter(file -> file.toString().matches(".*/e/[0-9a-f]{2}/[0-9a-f]{64}")).sorted().toList();
+        }
+    }
+}

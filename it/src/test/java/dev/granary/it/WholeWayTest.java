@@ -1,0 +1,173 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.embedded.EmbeddedS3;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The whole way with real processes: compiled once, then never again by anyone. */
+@ExtendWith(WithDevice.class)
+class WholeWayTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aws", "minio"})
+    @DisplayName("R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; nobody compiles again")
+    void compiledOnce(String client) throws Exception {
+        Map<String, String> online = new HashMap<>(TestS3.server().environment());
+        online.put("GRANARY_S3_CLIENT", client);
+
+        GranaryProcess.Ended ci = run(online, "ci", "populate");
+        assertEquals(0, ci.exitCode(), ci::toString);
+        assertEquals(Kernels.COUNT, ci.summary("compiled"), ci::toString);
+        assertEquals(Kernels.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
+
+        GranaryProcess.Ended node = run(online, "node", "run");
+        assertEquals(0, node.exitCode(), node::toString);
+        assertEquals(Kernels.COUNT, node.summary("bucket"), node::toString);
+        assertEquals(ids(ci), ids(node));
+
+        GranaryProcess.Ended again = run(online, "node", "run");
+        assertEquals(Kernels.COUNT, again.summary("local"), again::toString);
+
+        GranaryProcess.Ended offline = run(Map.of(), "node", "run");
+        assertEquals(0, offline.exitCode(), offline::toString);
+        assertEquals(Kernels.COUNT, offline.summary("local"), offline::toString);
+
+        GranaryProcess.Ended populatedAgain = run(online, "node", "populate");
+        assertEquals(0, populatedAgain.summary("compiled"), populatedAgain::toString);
+        assertEquals(Kernels.COUNT, populatedAgain.json().getAsJsonObject("published").get("present").getAsInt(), populatedAgain::toString);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aws", "minio"})
+    @DisplayName("R12 a publish is exactly one PUT, a bucket hit exactly one GET, counted at the server")
+    void requests(String client) throws Exception {
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("counted");
+            Map<String, String> online = Map.of(
+                    "GRANARY_BUCKET", "s3://counted/kernels",
+                    "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                    "GRANARY_S3_CLIENT", client,
+                    "AWS_ACCESS_KEY_ID", server.accessKey(),
+                    "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                    "AWS_REGION", "us-east-1");
+            GranaryProcess.Ended ci = run(online, "ci", "populate");
+            assertEquals(Kernels.COUNT, ci.summary("compiled"), ci::toString);
+            assertEquals(Kernels.COUNT, server.requests().put(), "PUT");
+            assertEquals(Kernels.COUNT, server.requests().get(), "GET: each miss asked once");
+            assertEquals(2 * Kernels.COUNT, server.requests().total());
+
+            server.resetRequests();
+            GranaryProcess.Ended node = run(online, "node", "run");
+            assertEquals(Kernels.COUNT, node.summary("bucket"), node::toString);
+            assertEquals(Kernels.COUNT, server.requests().get(), "GET");
+            assertEquals(Kernels.COUNT, server.requests().total());
+        }
+    }
+
+    @Test
+    @DisplayName("R9 D5 two processes populate the same manifest at once: one entry per id, no error")
+    void twoPopulateAtOnce() throws Exception {
+        Map<String, String> online = TestS3.server().environment();
+        GranaryProcess first = GranaryProcess.start(with(online, "first"), "populate", "--json", Kernels.manifest());
+        GranaryProcess second = GranaryProcess.start(with(online, "second"), "populate", "--json", Kernels.manifest());
+        GranaryProcess.Ended one = first.end();
+        GranaryProcess.Ended two = second.end();
+        assertEquals(0, one.exitCode(), one::toString);
+        assertEquals(0, two.exitCode(), two::toString);
+        assertEquals(ids(one), ids(two));
+        assertEquals(Kernels.COUNT, published(one, "stored") + published(two, "stored"), "each entry stored once");
+        assertEquals(0, published(one, "failed") + published(two, "failed"));
+
+        GranaryProcess.Ended list = GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
+        JsonArray entries = list.json().getAsJsonArray("entries");
+        assertEquals(Kernels.COUNT, entries.size(), list::toString);
+    }
+
+    @Test
+    @DisplayName("a kernel that does not compile is reported with its log, the others go on, exit code 1")
+    void brokenKernel() throws Exception {
+        Path manifest = directory.resolve("broken.toml");
+        Files.writeString(manifest, """
+                [[kernel]]
+                name = "broken"
+                source = "%1$s/broken.cl"
+                [[kernel]]
+                name = "missing"
+                source = "%1$s/no-such-file.cl"
+                [[kernel]]
+                name = "two"
+                source = "%1$s/two.cl"
+                """.formatted(Kernels.resources()));
+        GranaryProcess.Ended run = GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
+        assertEquals(1, run.exitCode(), run::toString);
+        assertEquals(2, run.summary("failed"), run::toString);
+        assertEquals(1, run.summary("compiled"), run::toString);
+        JsonObject broken = run.json().getAsJsonArray("results").get(0).getAsJsonObject();
+        assertEquals("failed", broken.get("outcome").getAsString());
+        assertTrue(broken.get("error").getAsString().contains("never_declared"), run::toString);
+    }
+
+    @Test
+    @DisplayName("K9 a header edited between two builds of the same source does not hit")
+    void editedHeader() throws Exception {
+        Path copy = directory.resolve("copy");
+        Files.createDirectories(copy.resolve("detail"));
+        for (String name : new String[] {"scale.cl", "scale.clh", "two.cl", "detail/factor.clh", "kernels.toml"}) {
+            Files.copy(Kernels.resources().resolve(name), copy.resolve(name));
+        }
+        Map<String, String> variables = with(Map.of(), "edited");
+        String manifest = copy.resolve("kernels.toml").toString();
+        GranaryProcess.Ended original = GranaryProcess.run(with(Map.of(), "edited"), "run", "--json", Kernels.manifest());
+        GranaryProcess.Ended moved = GranaryProcess.run(variables, "run", "--json", manifest);
+        assertEquals(ids(original), ids(moved), "K12 the place of the files does not matter");
+        assertEquals(Kernels.COUNT, moved.summary("local"), moved::toString);
+
+        Files.writeString(copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
+        GranaryProcess.Ended edited = GranaryProcess.run(variables, "run", "--json", manifest);
+        assertEquals(2, edited.summary("compiled"), edited::toString);
+        assertEquals(2, edited.summary("local"), edited::toString);
+        assertNotEquals(ids(original), ids(edited));
+    }
+
+    private GranaryProcess.Ended run(Map<String, String> stores, String machine, String command) throws Exception {
+        return GranaryProcess.run(with(stores, machine), command, "--json", Kernels.manifest());
+    }
+
+    private Map<String, String> with(Map<String, String> stores, String machine) {
+        Map<String, String> variables = new HashMap<>(stores);
+        variables.put("GRANARY_DIR", directory.resolve(machine).toString());
+        return variables;
+    }
+
+    private static int published(GranaryProcess.Ended populate, String what) {
+        return populate.json().getAsJsonObject("published").get(what).getAsInt();
+    }
+
+    private static Set<String> ids(GranaryProcess.Ended ended) {
+        Set<String> ids = new HashSet<>();
+        for (JsonElement result : ended.json().getAsJsonArray("results")) {
+            ids.add(result.getAsJsonObject().get("id").getAsString());
+        }
+        return ids;
+    }
+}

@@ -1,0 +1,3 @@
+kernel void broken(global int *values) {
+    values[0] = never_declared;
+}
