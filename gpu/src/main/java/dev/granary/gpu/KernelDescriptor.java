@@ -1,7 +1,10 @@
 package dev.granary.gpu;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -214,7 +217,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     public String readableKey() {
         int characters = sources.stream().mapToInt(String::length).sum();
         return name + ", " + characters + " characters of source"
-                + (headers.isEmpty() ? "" : ", headers " + String.join(" ", headers.keySet()))
+                + (headers.isEmpty() ? "" : ", " + headers.size() + " headers")
                 + (options.isEmpty() ? "" : ", options " + options())
                 + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
                 + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
@@ -255,7 +258,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         }
         Id.Builder key = Id.builder(target).field("kind", "kernel-source");
         sources.forEach(text -> key.field("source", text));
-        headers.forEach((include, text) -> key.field("header", include).field("content", text));
+        // Headers by digest: a program may include megabytes, and the key is stored in every entry.
+        headers.forEach((place, text) -> key.field("header", place).field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
         includeDirectories.forEach(directory -> key.field("include-directory", directory));
         options.forEach(option -> key.field("option", option));
         entries.forEach(entry -> key.field("entry", entry));

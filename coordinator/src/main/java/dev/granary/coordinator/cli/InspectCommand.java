@@ -9,6 +9,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.Inventory;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -21,7 +22,11 @@ import picocli.CommandLine.Spec;
 /** {@code granary inspect}: verifies one entry and tells all that is known of it. */
 @Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
 final class InspectCommand implements Callable<Integer> {
-    private static final int SHOWN_CHARACTERS = 60;
+    private static final int SHOWN_CHARACTERS = 64;
+    private static final int SHOWN_FIELDS = 30;
+
+    /** Backend, vendor, device and driver come first in every id, and are shown above. */
+    private static final int TARGET_FIELDS = 4;
 
     @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
     private String prefix = "";
@@ -93,15 +98,18 @@ final class InspectCommand implements Callable<Integer> {
             table.row("made at", metadata.createdAt().toString());
             table.row("key", metadata.readableKey());
         });
-        for (Id.Field field : entry.id().fields().subList(4, entry.id().fields().size())) {
-            table.row("  " + field.name(), shown(field));
-        }
+        List<Id.Field> fields = entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
+        fields.stream().limit(SHOWN_FIELDS).forEach(field -> table.row("  " + field.name(), shown(field)));
         table.print(out);
+        if (fields.size() > SHOWN_FIELDS) {
+            out.println("  ... and " + (fields.size() - SHOWN_FIELDS) + " more fields of the key; --json shows all");
+            out.flush();
+        }
     }
 
     private static JsonObject json(Catalog.Listed listed, Entry entry) {
         JsonArray fields = new JsonArray();
-        entry.id().fields().forEach(field -> fields.add(Json.object("name", field.name(), "value", field.text())));
+        entry.id().fields().forEach(field -> fields.add(Json.object("name", field.name(), "value", whole(field))));
         JsonObject object = Json.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
                 "bytes", entry.binaries().byteSize(), "compileMillis", Text.millis(entry.compileTime()),
                 "contentSha256", entry.contentHash().hex(), "key", fields);
@@ -121,8 +129,12 @@ final class InspectCommand implements Callable<Integer> {
         return array;
     }
 
+    private static String whole(Id.Field field) {
+        return field.name().equals("sha256") ? HexFormat.of().formatHex(field.value()) : field.text();
+    }
+
     private static String shown(Id.Field field) {
-        String text = field.text().strip().replaceAll("\\s+", " ");
+        String text = whole(field).strip().replaceAll("\\s+", " ");
         return text.length() <= SHOWN_CHARACTERS ? text : text.substring(0, SHOWN_CHARACTERS) + "... (" + field.value().length + " bytes)";
     }
 }

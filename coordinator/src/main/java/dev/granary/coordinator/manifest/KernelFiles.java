@@ -64,10 +64,11 @@ public final class KernelFiles {
             if (!Files.isDirectory(directory)) {
                 throw new NoSuchFileException("the include directory " + directory + " does not exist");
             }
-            Path place = directory.startsWith(sourceDirectory) && !directory.equals(sourceDirectory)
-                    ? sourceDirectory.relativize(directory)
-                    : Path.of("include-" + roots.size() + DEEP); // deep, so that "../" stays beneath
-            roots.add(new Root(directory, place));
+            if (!directory.equals(sourceDirectory)) { // which is always searched, and first
+                roots.add(new Root(directory, directory.startsWith(sourceDirectory)
+                        ? sourceDirectory.relativize(directory)
+                        : Path.of("include-" + roots.size() + DEEP))); // deep, so that "../" stays beneath
+            }
         }
     }
 
