@@ -31,6 +31,7 @@ import software.amazon.awssdk.services.s3.model.S3Object;
 
 /** One bucket through the AWS SDK's synchronous client. */
 final class AwsStore implements ObjectStore {
+    private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String TYPE = "application/octet-stream";
 
     private final S3Client client;
@@ -95,19 +96,19 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(() -> client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag());
+        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(() -> client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag());
+        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         return write(() -> {
             client.deleteObject(request -> request.bucket(bucket).key(key).ifMatch(etag));
-            return "";
+            return DELETED;
         });
     }
 
@@ -115,14 +116,14 @@ final class AwsStore implements ObjectStore {
     public WriteResult delete(String key) {
         WriteResult result = write(() -> {
             client.deleteObject(request -> request.bucket(bucket).key(key));
-            return "";
+            return DELETED;
         });
-        return result instanceof WriteResult.PreconditionFailed ? new WriteResult.Done("") : result;
+        return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    private static WriteResult write(Supplier<@Nullable String> request) {
+    private static WriteResult write(Supplier<WriteResult> request) {
         try {
-            return new WriteResult.Done(unquoted(request.get()));
+            return request.get();
         } catch (S3Exception e) {
             return Answers.write(e.statusCode(), code(e), text(e));
         } catch (SdkException e) {
