@@ -15,7 +15,6 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.ContentStreamProvider;
@@ -29,7 +28,7 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
-/** One bucket through the AWS SDK's synchronous client. */
+/** One bucket through the AWS SDK's synchronous client. Whatever it throws is a result: it lets out what its parts throw, too. */
 final class AwsStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String TYPE = "application/octet-stream";
@@ -61,7 +60,7 @@ final class AwsStore implements ObjectStore {
                 return GetResult.ABSENT;
             }
             return new GetResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return new GetResult.Unavailable(Answers.failure(e));
         }
     }
@@ -89,7 +88,7 @@ final class AwsStore implements ObjectStore {
                 return HeadResult.ABSENT;
             }
             return new HeadResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return new HeadResult.Unavailable(Answers.failure(e));
         }
     }
@@ -126,7 +125,7 @@ final class AwsStore implements ObjectStore {
             return request.get();
         } catch (S3Exception e) {
             return Answers.write(e.statusCode(), code(e), text(e));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return WriteResult.failed(Answers.failure(e));
         }
     }
@@ -135,23 +134,28 @@ final class AwsStore implements ObjectStore {
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         long count = 0;
         String next = null;
-        try {
-            do {
-                ListObjectsV2Response page = client.listObjectsV2(
+        do {
+            ListObjectsV2Response page;
+            try {
+                page = client.listObjectsV2(
                         ListObjectsV2Request.builder().bucket(bucket).prefix(prefix).continuationToken(next).build());
-                for (S3Object object : page.contents()) {
-                    visitor.accept(new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
-                            object.lastModified() == null ? 0 : object.lastModified().toEpochMilli()));
-                    count++;
-                }
-                next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
-            } while (next != null);
-            return new ListResult.Complete(count);
-        } catch (S3Exception e) {
-            return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
-            return new ListResult.Unavailable(Answers.failure(e));
-        }
+            } catch (S3Exception e) {
+                return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+            } catch (RuntimeException e) {
+                return new ListResult.Unavailable(Answers.failure(e));
+            }
+            for (S3Object object : page.contents()) {
+                visitor.accept(listed(object));
+                count++;
+            }
+            next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
+        } while (next != null);
+        return new ListResult.Complete(count);
+    }
+
+    private static Listed listed(S3Object object) {
+        return new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
+                object.lastModified() == null ? 0 : object.lastModified().toEpochMilli());
     }
 
     @Override

@@ -63,6 +63,9 @@ public final class Answers {
         Throwable deepest = thrown;
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             deepest = t;
+            if (t instanceof MissingCredentialsException) {
+                return Failure.of(DENIED, String.valueOf(t.getMessage()));
+            }
             if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
                     || t instanceof UnresolvedAddressException) {
                 kind = UNREACHABLE;
