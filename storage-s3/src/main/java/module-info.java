@@ -6,12 +6,15 @@
  */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
+    requires com.fasterxml.jackson.databind; // for minio, which is no module and names nothing that it needs
+    requires com.google.common; // for minio
     requires io.github.resilience4j.bulkhead;
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;
     requires io.github.resilience4j.retry;
     requires minio;
     requires okhttp3;
+    requires org.apache.commons.compress; // for minio
     requires org.slf4j;
     requires software.amazon.awssdk.auth;
     requires software.amazon.awssdk.awscore;

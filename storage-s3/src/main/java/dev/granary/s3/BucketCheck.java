@@ -37,8 +37,12 @@ final class BucketCheck {
 
     private boolean read(List<Finding> findings) {
         return switch (store.get(key, BODY.length)) {
-            case GetResult.Absent _, GetResult.Found _, GetResult.TooLarge _ ->
-                findings.add(new Finding.Sound(config.location() + " answers, and reading is allowed"));
+            case GetResult.Absent _ -> findings.add(new Finding.Sound(config.location() + " answers, and reading is allowed"));
+            case GetResult.Found _, GetResult.TooLarge _ -> {
+                findings.add(new Finding.Problem("at " + server() + " there is something under a name that was never used",
+                        "check that the endpoint is an S3 server, not a web page or a proxy that asks to sign in"));
+                yield false;
+            }
             case GetResult.Unavailable lost when lost.failure().kind() == Failure.Kind.DENIED -> {
                 findings.add(new Finding.Problem(config.location() + " refuses to be read (" + lost.failure() + ")",
                         "check the credentials; they need s3:GetObject, and s3:ListBucket, without which an absent object looks forbidden"));
@@ -97,9 +101,13 @@ final class BucketCheck {
         }
     }
 
+    private String server() {
+        return config.connection().endpoint().map(Object::toString).orElse("Amazon S3");
+    }
+
     private Finding problem(Failure failure) {
         String bucket = config.location().bucket();
-        String server = config.connection().endpoint().map(Object::toString).orElse("Amazon S3");
+        String server = server();
         return switch (failure.kind()) {
             case NO_BUCKET -> new Finding.Problem("there is no bucket " + bucket + " at " + server,
                     "create it, or correct the name: granary creates no buckets");

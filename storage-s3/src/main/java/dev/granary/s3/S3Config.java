@@ -190,7 +190,10 @@ public final class S3Config {
             return this;
         }
 
-        /** How long a look-up may take in all, waiting and retries included; default 10 s, and not below the request timeout. */
+        /**
+         * How long a look-up may take in all, waiting for a connection and retries included; default 10 s, and not below the request timeout.
+         * What is above the request timeout is the longest wait for a connection: a bulk fetch that queues thousands wants minutes here.
+         */
         public Builder loadDeadline(Duration deadline) {
             this.loadDeadline = positive(deadline, "load deadline");
             return this;

@@ -75,14 +75,36 @@ final class BadServer implements AutoCloseable {
     }
 
     static Answer body(int status, String type, String text) {
+        return body(status, type, text, "\"an-etag\"");
+    }
+
+    private static Answer body(int status, String type, String text, String etag) {
         return exchange -> {
             byte[] bytes = text.getBytes(UTF_8);
             exchange.getResponseHeaders().set("Content-Type", type);
-            exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
+            if (!etag.isEmpty()) {
+                exchange.getResponseHeaders().set("ETag", etag);
+            }
             boolean none = exchange.getRequestMethod().equals("HEAD") || bytes.length == 0;
             exchange.sendResponseHeaders(status, none ? -1 : bytes.length);
             if (!none) {
                 exchange.getResponseBody().write(bytes);
+            }
+        };
+    }
+
+    /** A page of HTML with status 200, as of a proxy that wants somebody to sign in; no ETag. */
+    static Answer page() {
+        return body(200, "text/html", "<html><body>Sign in</body></html>", "");
+    }
+
+    /** An answer for reads, and another one for all else. */
+    static Answer readsAndWrites(Answer read, Answer write) {
+        return exchange -> {
+            if (exchange.getRequestMethod().equals("GET")) {
+                read.give(exchange);
+            } else {
+                write.give(exchange);
             }
         };
     }

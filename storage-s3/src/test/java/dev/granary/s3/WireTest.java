@@ -127,14 +127,16 @@ class WireTest {
 
     @ParameterizedTest
     @EnumSource(S3Client.class)
-    @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent")
+    @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent; nothing is stored there")
     void foreignSuccess(S3Client client) {
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).build())) {
-            server.answer(BadServer.body(200, "text/html", "<html><body>Sign in</body></html>"));
+            server.answer(BadServer.page());
             assertEquals(Damage.FOREIGN, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
             server.answer(BadServer.body(200, "application/octet-stream", ""));
             assertEquals(Damage.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            server.answer(BadServer.page());
+            assertInstanceOf(StoreResult.Unknown.class, tier.store(entries.entry(1)));
         }
     }
 
@@ -199,7 +201,8 @@ class WireTest {
                 BadServer.error(403, "RequestTimeTooSkewed"), "clock",
                 BadServer.error(301, "PermanentRedirect"), "region",
                 BadServer.error(501, "NotImplemented"), "does not support",
-                BadServer.body(200, "text/html", "<html>Sign in</html>"), "ignores If-None-Match");
+                BadServer.page(), "never used",
+                BadServer.readsAndWrites(BadServer.error(404, "NoSuchKey"), BadServer.body(200, "", "")), "ignores If-None-Match");
         expected.forEach((answer, cause) -> {
             server.answer(answer);
             try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).requestTimeout(Duration.ofSeconds(30))

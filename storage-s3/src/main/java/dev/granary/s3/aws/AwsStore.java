@@ -15,7 +15,6 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.ContentStreamProvider;
@@ -29,8 +28,9 @@ import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.S3Exception;
 import software.amazon.awssdk.services.s3.model.S3Object;
 
-/** One bucket through the AWS SDK's synchronous client. */
+/** One bucket through the AWS SDK's synchronous client. Whatever it throws is a result: it lets out what its parts throw, too. */
 final class AwsStore implements ObjectStore {
+    private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String TYPE = "application/octet-stream";
 
     private final S3Client client;
@@ -60,7 +60,7 @@ final class AwsStore implements ObjectStore {
                 return GetResult.ABSENT;
             }
             return new GetResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return new GetResult.Unavailable(Answers.failure(e));
         }
     }
@@ -88,26 +88,26 @@ final class AwsStore implements ObjectStore {
                 return HeadResult.ABSENT;
             }
             return new HeadResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return new HeadResult.Unavailable(Answers.failure(e));
         }
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(() -> client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag());
+        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(() -> client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag());
+        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         return write(() -> {
             client.deleteObject(request -> request.bucket(bucket).key(key).ifMatch(etag));
-            return "";
+            return DELETED;
         });
     }
 
@@ -115,17 +115,17 @@ final class AwsStore implements ObjectStore {
     public WriteResult delete(String key) {
         WriteResult result = write(() -> {
             client.deleteObject(request -> request.bucket(bucket).key(key));
-            return "";
+            return DELETED;
         });
-        return result instanceof WriteResult.PreconditionFailed ? new WriteResult.Done("") : result;
+        return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    private static WriteResult write(Supplier<@Nullable String> request) {
+    private static WriteResult write(Supplier<WriteResult> request) {
         try {
-            return new WriteResult.Done(unquoted(request.get()));
+            return request.get();
         } catch (S3Exception e) {
             return Answers.write(e.statusCode(), code(e), text(e));
-        } catch (SdkException e) {
+        } catch (RuntimeException e) {
             return WriteResult.failed(Answers.failure(e));
         }
     }
@@ -134,23 +134,28 @@ final class AwsStore implements ObjectStore {
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         long count = 0;
         String next = null;
-        try {
-            do {
-                ListObjectsV2Response page = client.listObjectsV2(
+        do {
+            ListObjectsV2Response page;
+            try {
+                page = client.listObjectsV2(
                         ListObjectsV2Request.builder().bucket(bucket).prefix(prefix).continuationToken(next).build());
-                for (S3Object object : page.contents()) {
-                    visitor.accept(new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
-                            object.lastModified() == null ? 0 : object.lastModified().toEpochMilli()));
-                    count++;
-                }
-                next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
-            } while (next != null);
-            return new ListResult.Complete(count);
-        } catch (S3Exception e) {
-            return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
-        } catch (SdkException e) {
-            return new ListResult.Unavailable(Answers.failure(e));
-        }
+            } catch (S3Exception e) {
+                return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+            } catch (RuntimeException e) {
+                return new ListResult.Unavailable(Answers.failure(e));
+            }
+            for (S3Object object : page.contents()) {
+                visitor.accept(listed(object));
+                count++;
+            }
+            next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
+        } while (next != null);
+        return new ListResult.Complete(count);
+    }
+
+    private static Listed listed(S3Object object) {
+        return new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
+                object.lastModified() == null ? 0 : object.lastModified().toEpochMilli());
     }
 
     @Override

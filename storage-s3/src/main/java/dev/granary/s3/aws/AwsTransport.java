@@ -3,18 +3,11 @@ package dev.granary.s3.aws;
 import dev.granary.s3.store.BucketConnection;
 import dev.granary.s3.store.ObjectStore;
 import java.time.Duration;
-import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
-import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
-import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
-import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration;
-import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
-import software.amazon.awssdk.regions.Region;
-import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 import software.amazon.awssdk.services.s3.S3Client;
 
 /**
@@ -34,8 +27,8 @@ public final class AwsTransport {
      */
     public static ObjectStore open(BucketConnection connection) {
         var builder = S3Client.builder()
-                .region(region(connection))
-                .credentialsProvider(credentials(connection))
+                .region(Surroundings.region(connection))
+                .credentialsProvider(Surroundings.credentials(connection))
                 .httpClientBuilder(Apache5HttpClient.builder()
                         .maxConnections(connection.maxConnections())
                         .connectionTimeout(connection.connectTimeout())
@@ -53,27 +46,5 @@ public final class AwsTransport {
                         .pathStyleAccessEnabled(connection.endpoint().isPresent()));
         connection.endpoint().ifPresent(builder::endpointOverride);
         return new AwsStore(builder.build(), connection.bucket());
-    }
-
-    private static Region region(BucketConnection connection) {
-        if (connection.region().isPresent()) {
-            return Region.of(connection.region().get());
-        }
-        if (connection.endpoint().isPresent()) {
-            return Region.of(BucketConnection.ENDPOINT_REGION);
-        }
-        try {
-            return DefaultAwsRegionProviderChain.builder().build().getRegion();
-        } catch (SdkClientException e) {
-            throw new IllegalStateException("No region for bucket " + connection.bucket()
-                    + ": set AWS_REGION or the region of the bucket, or an endpoint for a server that is not Amazon's", e);
-        }
-    }
-
-    private static AwsCredentialsProvider credentials(BucketConnection connection) {
-        return connection.credentials()
-                .<AwsCredentialsProvider>map(known ->
-                        StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey())))
-                .orElseGet(() -> DefaultCredentialsProvider.builder().build());
     }
 }

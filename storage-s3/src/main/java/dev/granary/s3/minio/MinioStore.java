@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One bucket through the MinIO client. */
 final class MinioStore implements ObjectStore {
+    private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String METADATA = "x-amz-meta-";
 
     private final MinioClient client;
@@ -94,7 +95,7 @@ final class MinioStore implements ObjectStore {
     }
 
     private WriteResult put(String key, byte[] body, Marks marks, Map<String, String> condition) {
-        return write(() -> client.putObject(PutObjectArgs.builder()
+        return write(() -> Answers.written(unquoted(client.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
                         .data(body, body.length)
@@ -102,14 +103,14 @@ final class MinioStore implements ObjectStore {
                         .userMetadata(metadata(marks))
                         .extraHeaders(condition)
                         .build())
-                .etag());
+                .etag())));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
         return write(() -> {
             client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).extraHeaders(Map.of("If-Match", etag)).build());
-            return "";
+            return DELETED;
         });
     }
 
@@ -117,19 +118,19 @@ final class MinioStore implements ObjectStore {
     public WriteResult delete(String key) {
         WriteResult result = write(() -> {
             client.removeObject(RemoveObjectArgs.builder().bucket(bucket).object(key).build());
-            return "";
+            return DELETED;
         });
-        return result instanceof WriteResult.PreconditionFailed ? new WriteResult.Done("") : result;
+        return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
     @FunctionalInterface
     private interface Request {
-        @Nullable String send() throws MinioException;
+        WriteResult send() throws MinioException;
     }
 
     private static WriteResult write(Request request) {
         try {
-            return new WriteResult.Done(unquoted(request.send()));
+            return request.send();
         } catch (MinioException e) {
             return MinioAnswer.of(e).write();
         } catch (RuntimeException e) { // the client lets out what its parts throw

@@ -35,6 +35,16 @@ public final class Answers {
         return new Failure(kind(status, code), status, code, oneLine(message));
     }
 
+    /**
+     * The outcome of a PUT that the server called a success. Every S3 server names the new version; a success without one is a proxy's page or
+     * the like, and nothing is known.
+     */
+    public static WriteResult written(String etag) {
+        return etag.isEmpty()
+                ? WriteResult.failed(Failure.of(BROKEN, "a success that names no ETag: is this an S3 server?"))
+                : new WriteResult.Done(etag);
+    }
+
     /** The outcome of a conditional write or deletion to which the server said no. */
     public static WriteResult write(int status, String code, String message) {
         return switch (status) {
@@ -53,6 +63,9 @@ public final class Answers {
         Throwable deepest = thrown;
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             deepest = t;
+            if (t instanceof MissingCredentialsException) {
+                return Failure.of(DENIED, String.valueOf(t.getMessage()));
+            }
             if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
                     || t instanceof UnresolvedAddressException) {
                 kind = UNREACHABLE;

@@ -24,10 +24,6 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -148,7 +144,7 @@ public abstract class ObjectStoreContract {
     @DisplayName("of 32 racing creates exactly one wins, and the object is its body")
     void racingCreates() throws Exception {
         String key = key();
-        List<WriteResult> results = race(i -> store().putIfAbsent(key, body(i), MARKS));
+        List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i), MARKS));
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -160,7 +156,7 @@ public abstract class ObjectStoreContract {
     void racingReplacements() throws Exception {
         String key = key();
         String etag = done(store().putIfAbsent(key, bytes(10), MARKS)).etag();
-        List<WriteResult> results = race(i -> store().replaceIfMatch(key, etag, body(i), MARKS));
+        List<WriteResult> results = Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -197,7 +193,7 @@ public abstract class ObjectStoreContract {
     void list() throws Exception {
         String below = prefix() + "list-" + random.nextInt(1 << 30) + "/";
         Set<String> expected = new HashSet<>();
-        List<WriteResult> written = race(i -> {
+        List<WriteResult> written = Race.run(RACERS, i -> {
             for (int j = 0; j < 35; j++) { // more than one page of 1000
                 store().putIfAbsent(below + i + "/" + j, body(j), MARKS);
             }
@@ -248,30 +244,6 @@ public abstract class ObjectStoreContract {
             }
         }
         assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
-    }
-
-    private interface Racer {
-        WriteResult run(int number) throws Exception;
-    }
-
-    private static List<WriteResult> race(Racer racer) throws Exception {
-        CountDownLatch start = new CountDownLatch(1);
-        List<Future<WriteResult>> futures = new ArrayList<>();
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            for (int i = 0; i < RACERS; i++) {
-                int number = i;
-                futures.add(threads.submit(() -> {
-                    start.await();
-                    return racer.run(number);
-                }));
-            }
-            start.countDown();
-            List<WriteResult> results = new ArrayList<>();
-            for (Future<WriteResult> future : futures) {
-                results.add(future.get());
-            }
-            return results;
-        }
     }
 
     private static long wins(List<WriteResult> results) {
