@@ -8,6 +8,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import org.lwjgl.opencl.CL10;
@@ -19,7 +20,6 @@ import org.lwjgl.opencl.CL12;
  */
 class ClBinding {
     private static final int DEVICE_NOT_FOUND = -1;
-    private static final int BUILD_FAILURES_FROM = -11; // BUILD_PROGRAM_FAILURE; some drivers answer INVALID_BUILD_OPTIONS (-43)
     private static final int PLATFORM_NOT_FOUND_KHR = -1001;
 
     List<Long> platforms() {
@@ -113,7 +113,9 @@ class ClBinding {
             MemorySegment lengths = arena.allocate(JAVA_LONG, sources.size());
             for (int i = 0; i < sources.size(); i++) {
                 byte[] bytes = sources.get(i).getBytes(UTF_8);
-                texts.setAtIndex(ADDRESS, i, arena.allocateFrom(JAVA_BYTE, bytes));
+                MemorySegment terminated = arena.allocate(bytes.length + 1L); // a length of 0 means: up to the first NUL
+                terminated.copyFrom(MemorySegment.ofArray(bytes));
+                texts.setAtIndex(ADDRESS, i, terminated);
                 lengths.setAtIndex(JAVA_LONG, i, bytes.length);
             }
             return checked("clCreateProgramWithSource",
@@ -132,7 +134,11 @@ class ClBinding {
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
             long program = CL10.nclCreateProgramWithBinary(context, 1, devices.address(), lengths.address(), binaries.address(),
                     binaryStatus.address(), status.address());
+            Reference.reachabilityFence(binary);
             checked("clCreateProgramWithBinary", program, status);
+            if (binaryStatus.get(JAVA_INT, 0) != CL10.CL_SUCCESS) {
+                releaseProgram(program);
+            }
             check("clCreateProgramWithBinary (the device's binary)", binaryStatus.get(JAVA_INT, 0));
             return program;
         }
@@ -143,7 +149,7 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             int status = CL10.nclBuildProgram(program, 1, devices.address(), arena.allocateFrom(options).address(), 0, 0);
-            if (status == BUILD_FAILURES_FROM || status == CL10.CL_INVALID_BUILD_OPTIONS) {
+            if (status == CL10.CL_BUILD_PROGRAM_FAILURE || status == CL10.CL_INVALID_BUILD_OPTIONS) {
                 return false;
             }
             check("clBuildProgram", status);
@@ -167,10 +173,6 @@ class ClBinding {
                     CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
         }
         return binary;
-    }
-
-    void retainProgram(long program) {
-        check("clRetainProgram", CL10.clRetainProgram(program));
     }
 
     void releaseProgram(long program) {
@@ -202,6 +204,11 @@ class ClBinding {
     String kernelName(long kernel) {
         return text("clGetKernelInfo",
                 (size, value, needed) -> CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
+    }
+
+    int kernelArguments(long kernel) {
+        return query("clGetKernelInfo", (size, value, needed) ->
+                CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed)).get(JAVA_INT, 0);
     }
 
     void releaseKernel(long kernel) {

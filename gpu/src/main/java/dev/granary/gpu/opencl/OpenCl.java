@@ -65,7 +65,11 @@ public final class OpenCl {
         if (Configuration.OPENCL_LIBRARY_NAME.get() == null) {
             Configuration.OPENCL_LIBRARY_NAME.set(LIBRARY);
         }
-        CL.create();
+        try {
+            CL.create();
+        } catch (IllegalStateException e) {
+            // The application uses OpenCL through LWJGL itself, and has loaded it.
+        }
         isLoaded = true;
     }
 
