@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /**
  * Knows which launches must happen before a program's binaries are worth taking, and whom to tell when they have. Thread-safe.
@@ -48,12 +49,13 @@ final class CompletionWatch {
     }
 
     /**
-     * The binaries were taken: they cover what was launched and, made to by the driver's own way, what was announced with the size of
-     * its groups. A launch whose groups the driver chooses is covered only if it happened.
+     * The binaries were taken: they cover what was launched, and what the driver's own way made them cover.
+     *
+     * @param isCovered tells of which announced geometries that is sure
      */
-    synchronized void taken() {
+    synchronized void taken(Predicate<Geometry> isCovered) {
         isTaken = true;
-        pending.stream().filter(launch -> !launch.geometry().local().isEmpty()).forEach(covered::add);
+        pending.stream().filter(launch -> isCovered.test(launch.geometry())).forEach(covered::add);
     }
 
     /** The geometries that a binary taken now would lack. */

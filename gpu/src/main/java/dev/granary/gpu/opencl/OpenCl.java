@@ -61,7 +61,6 @@ public final class OpenCl {
         if (isLoaded) {
             return;
         }
-        PoclSpecialization.prepareEnvironment();
         if (Configuration.OPENCL_LIBRARY_NAME.get() == null) {
             Configuration.OPENCL_LIBRARY_NAME.set(LIBRARY);
         }

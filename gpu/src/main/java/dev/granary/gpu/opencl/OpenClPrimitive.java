@@ -89,7 +89,7 @@ public final class OpenClPrimitive implements Primitive {
         }
         try {
             KernelBinaries taken = live.engine().takeBinaries(live, completion.pendingGeometries());
-            completion.taken();
+            completion.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
                 binaries = taken;
             }
