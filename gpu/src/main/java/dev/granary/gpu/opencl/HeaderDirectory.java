@@ -32,10 +32,11 @@ final class HeaderDirectory implements AutoCloseable {
     /**
      * Writes the headers.
      *
+     * @param parent where the temporary directory is made
      * @throws IOException if the temporary directory cannot be written, or a name leads out of it
      */
-    HeaderDirectory(KernelDescriptor descriptor) throws IOException {
-        top = Files.createTempDirectory("granary-headers-").toRealPath();
+    HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
+        top = Files.createTempDirectory(parent, "granary-headers-").toRealPath();
         Path deep = top;
         for (int i = 0; i < DEPTH; i++) {
             deep = deep.resolve("i");

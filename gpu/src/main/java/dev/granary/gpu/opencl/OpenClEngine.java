@@ -12,6 +12,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -27,6 +28,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimitive> {
     /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
     private static final String RECOMPILED_MARK = "recompiled-from-ir";
+    private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
     private final OpenClDevice device;
     private final ClBinding binding;
@@ -109,6 +111,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
      * @throws IllegalStateException if this engine is closed
      */
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
+        use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
             OpenClPrimitive restored =
@@ -255,7 +258,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
             build(program, descriptor, descriptor.options());
             return;
         }
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor)) {
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
             build(program, descriptor, headers.options() + " " + descriptor.options());
         } catch (IOException e) {
             throw new CompileException(descriptor.name() + ": its headers could not be laid out for the compiler: " + e.getMessage(), "");
@@ -285,7 +288,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     }
 
     private OpenClBuffer filled(MemorySegment content) {
-        OpenClBuffer buffer = buffer(content.byteSize()); // where the transfer fails, the engine frees it
+        OpenClBuffer buffer = buffer(content.byteSize());
         buffer.writeFrom(content);
         return buffer;
     }

@@ -9,6 +9,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /** Watches the calls that reach the real driver, and counts what is created and released. */
 class SpyBinding extends ClBinding {
     final List<String> calls = new CopyOnWriteArrayList<>();
+    final List<String> builtWith = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> alive = new ConcurrentHashMap<>();
     private final Map<String, Integer> created = new ConcurrentHashMap<>();
 
@@ -70,6 +71,12 @@ class SpyBinding extends ClBinding {
     long createProgramWithBinary(long context, long device, MemorySegment binary) {
         calls.add("createProgramWithBinary");
         return created("program", super.createProgramWithBinary(context, device, binary));
+    }
+
+    @Override
+    boolean buildProgram(long program, long device, String options) {
+        builtWith.add(options);
+        return super.buildProgram(program, device, options);
     }
 
     @Override
