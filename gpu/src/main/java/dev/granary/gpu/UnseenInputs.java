@@ -88,9 +88,9 @@ record UnseenInputs(Path workingDirectory) {
 
     private static Path directoryOf(Path file) {
         try {
-            return file.toRealPath().getParent();
+            return file.toRealPath().resolveSibling(".").normalize();
         } catch (IOException e) {
-            return file.getParent(); // gone meanwhile, or closed to us: its includes are looked for where its name says
+            return file.resolveSibling("."); // gone meanwhile, or closed to us: its includes are looked for where its name says
         }
     }
 

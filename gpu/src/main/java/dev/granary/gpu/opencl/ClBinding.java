@@ -134,13 +134,14 @@ class ClBinding {
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
             long program = CL10.nclCreateProgramWithBinary(context, 1, devices.address(), lengths.address(), binaries.address(),
                     binaryStatus.address(), status.address());
-            Reference.reachabilityFence(binary);
             checked("clCreateProgramWithBinary", program, status);
             if (binaryStatus.get(JAVA_INT, 0) != CL10.CL_SUCCESS) {
                 releaseProgram(program);
             }
             check("clCreateProgramWithBinary (the device's binary)", binaryStatus.get(JAVA_INT, 0));
             return program;
+        } finally {
+            Reference.reachabilityFence(binary); // the driver has read it, whatever else holds it
         }
     }
 
@@ -182,8 +183,7 @@ class ClBinding {
     long createKernel(long program, String name) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            return checked("clCreateKernel(" + name + ")",
-                    CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address()), status);
+            return checked("clCreateKernel(" + name + ")", CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address()), status);
         }
     }
 

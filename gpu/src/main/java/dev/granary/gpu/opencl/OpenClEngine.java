@@ -36,7 +36,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     private final long queue;
     private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
-    private final Use use = lock.readLock()::unlock;
+    private final EngineUse use = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
@@ -161,19 +161,13 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         }
     }
 
-    /** Holds off the closing of the engine. */
-    interface Use extends AutoCloseable {
-        @Override
-        void close();
-    }
-
     /**
      * Starts to use the engine's native objects.
      *
      * @throws IllegalStateException if the engine is closed
      */
-    Use use() {
-        Use started = useEvenIfClosed();
+    EngineUse use() {
+        EngineUse started = useEvenIfClosed();
         if (isClosed) {
             started.close();
             throw closed();
@@ -182,7 +176,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     }
 
     /** Keeps the engine from closing, without asking whether it is closed already. */
-    Use useEvenIfClosed() {
+    EngineUse useEvenIfClosed() {
         lock.readLock().lock();
         return use;
     }

@@ -41,17 +41,9 @@ class HeaderDirectoryTest {
             assertEquals("2", Files.readString(paths.get(1).resolve("b.clh")));
             assertEquals("3", Files.readString(paths.get(2).resolve("c.clh")));
             assertEquals("rwx------", java.nio.file.attribute.PosixFilePermissions.toString(
-                    Files.getPosixFilePermissions(top(paths.get(0)))));
+                    Files.getPosixFilePermissions(left().getFirst())));
         }
         assertEquals(List.of(), left());
-    }
-
-    private static Path top(Path path) {
-        Path at = path;
-        while (!at.getFileName().toString().startsWith("granary-headers-")) {
-            at = at.getParent();
-        }
-        return at;
     }
 
     @ParameterizedTest
