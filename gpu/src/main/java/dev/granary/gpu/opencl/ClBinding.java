@@ -19,7 +19,6 @@ import org.lwjgl.opencl.CL12;
  * {@code long}, 0 is never returned. Not final, so that a test can watch what reaches the driver.
  */
 class ClBinding {
-    private static final int DEVICE_NOT_FOUND = -1;
     private static final int PLATFORM_NOT_FOUND_KHR = -1001;
 
     List<Long> platforms() {
@@ -42,7 +41,7 @@ class ClBinding {
             MemorySegment count = arena.allocate(JAVA_INT);
             int status = CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
             int found = count.get(JAVA_INT, 0);
-            if (status == DEVICE_NOT_FOUND || found == 0) {
+            if (status == CL10.CL_DEVICE_NOT_FOUND || found == 0) {
                 return List.of();
             }
             check("clGetDeviceIDs", status);
@@ -170,8 +169,8 @@ class ClBinding {
         MemorySegment binary = Arena.ofAuto().allocate(Math.max(1, sizes.get(JAVA_LONG, 0))).asSlice(0, sizes.get(JAVA_LONG, 0));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointers = arena.allocateFrom(JAVA_LONG, binary.address());
-            check("clGetProgramInfo",
-                    CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
+            check("clGetProgramInfo", CL10.nclGetProgramInfo(
+                    program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
         }
         return binary;
     }
@@ -183,7 +182,8 @@ class ClBinding {
     long createKernel(long program, String name) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            return checked("clCreateKernel(" + name + ")", CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address()), status);
+            long kernel = CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address());
+            return checked("clCreateKernel(" + name + ")", kernel, status);
         }
     }
 
@@ -215,7 +215,7 @@ class ClBinding {
         check("clReleaseKernel", CL10.clReleaseKernel(kernel));
     }
 
-    /** Sets an argument to the bytes of {@code value}; to local memory of that size where {@code value} is null memory of a size. */
+    /** Sets an argument to {@code size} bytes at {@code address}; to local memory of that size where the address is 0. */
     void setArgument(long kernel, int index, long size, long address) {
         check("clSetKernelArg(" + index + ")", CL10.nclSetKernelArg(kernel, index, size, address));
     }
