@@ -5,7 +5,8 @@ import java.util.List;
 
 /**
  * Compiler options as tokens, in one spelling: {@code -D X} becomes {@code -DX}, so that a list and a string of the same options are
- * equal. Quotes group words, as in a shell. The order stays: a later option may override an earlier one.
+ * equal. Quotes group words, as in a shell; a backslash is a character like any other, since drivers know no escapes. The order stays: a
+ * later option may override an earlier one.
  */
 public final class BuildOptions {
     private static final List<String> WITH_SEPARATE_VALUE = List.of("-D", "-I", "-U", "-include");
@@ -26,9 +27,16 @@ public final class BuildOptions {
         StringBuilder text = new StringBuilder();
         for (String token : tokens) {
             text.append(text.isEmpty() ? "" : " ");
-            text.append(token.chars().anyMatch(Character::isWhitespace) ? "\"" + token + "\"" : token);
+            text.append(token.chars().anyMatch(Character::isWhitespace) ? quoted(token) : token);
         }
         return text.toString();
+    }
+
+    /** With the quotes around the value, as in {@code -DX="a b"}: drivers look at an option's first characters. */
+    private static String quoted(String token) {
+        int equals = token.indexOf('=');
+        int value = equals >= 0 ? equals + 1 : Math.min(2, token.length());
+        return token.substring(0, value) + '"' + token.substring(value) + '"';
     }
 
     private static List<String> split(String options) {

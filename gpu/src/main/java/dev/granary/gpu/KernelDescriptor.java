@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Line endings count as {@code \n}. Of files only the places of headers relative to the source enter. What the key cannot
  * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
- * {@code -I} directory, an include whose name a macro makes, an included file that the compiler would find in the working directory.
+ * {@code -I} directory, an include whose name a macro makes, an included file that the compiler would find in the working directory, the
+ * time of the build.
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
     private final String name;
@@ -156,7 +157,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         }
 
         private static String relative(String place) {
-            if (place.isEmpty() || place.startsWith("/")) {
+            if (place.isBlank() || place.startsWith("/") || place.indexOf('\0') >= 0) {
                 throw new IllegalArgumentException("The place of a header must be relative to the source, not '" + place + "'");
             }
             return place;

@@ -10,6 +10,17 @@ public record Launch(String kernel, Geometry geometry) implements Comparable<Lau
     /** Stands for all kernels of the program. */
     public static final String EVERY_KERNEL = "*";
 
+    /**
+     * Checks the name.
+     *
+     * @throws IllegalArgumentException if it is blank
+     */
+    public Launch {
+        if (kernel.isBlank()) {
+            throw new IllegalArgumentException("A launch needs the name of its kernel, or " + EVERY_KERNEL + " for all");
+        }
+    }
+
     /** Such as {@code gemm@256x256/16x16}. */
     @Override
     public String toString() {

@@ -6,10 +6,16 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Finds what a compiler would read although a descriptor's key does not hold it.
@@ -17,51 +23,88 @@ import java.util.Optional;
  * @param workingDirectory where the compiler looks for included files before it looks into any {@code -I} directory, as PoCL does
  */
 record UnseenInputs(Path workingDirectory) {
+    private static final List<String> FILE_OPTIONS = List.of("-I", "-i", "--include", "--sysroot", "-Xclang", "-F", "@");
+    private static final Pattern CLOCK = Pattern.compile("\\b__(?:DATE|TIME|TIMESTAMP)__\\b");
+
     /** The first unseen input, in a sentence that says what to do; empty where the key sees all. */
     Optional<String> reason(List<String> sources, Map<String, String> headers, List<String> options) {
         for (String option : options) {
-            if (option.startsWith("-I") || option.startsWith("-include")) {
+            if (FILE_OPTIONS.stream().anyMatch(option::startsWith)) {
                 return Optional.of("the option " + option
-                        + " brings in files that the key cannot see: list them as headers, or give an extra digest");
+                        + " may bring in files that the key cannot see: list them as headers, or give an extra digest");
             }
         }
         List<String> texts = new ArrayList<>(sources);
         texts.addAll(headers.values());
+        Set<String> includes = new LinkedHashSet<>();
         for (String text : texts) {
             IncludeDirectives directives = IncludeDirectives.of(text);
             if (directives.hasComputed()) {
                 return Optional.of("an #include takes its name from a macro, so the key cannot see what it includes: give an extra digest");
             }
-            for (String include : directives.names()) {
-                if (isShadowed(include, headers)) {
+            Matcher clock = CLOCK.matcher(SourceText.withoutComments(text));
+            if (clock.find()) {
+                return Optional.of("the source uses " + clock.group() + ", which differs from build to build: give an extra digest");
+            }
+            includes.addAll(directives.names());
+        }
+        return shadowed(includes, headers);
+    }
+
+    /**
+     * Follows the includes through the working directory: a file found there that is what is listed shadows nothing by itself, but what
+     * it includes is looked for beside it.
+     */
+    private Optional<String> shadowed(Set<String> includes, Map<String, String> headers) {
+        Set<Path> seen = new LinkedHashSet<>();
+        ArrayDeque<Path> directories = new ArrayDeque<>(List.of(workingDirectory.toAbsolutePath()));
+        while (!directories.isEmpty()) {
+            Path directory = directories.remove();
+            if (!seen.add(directory)) {
+                continue;
+            }
+            for (String include : includes) {
+                Optional<Path> found = fileOf(directory, include);
+                if (found.isEmpty()) {
+                    continue;
+                }
+                if (!isListed(found.get(), include, headers)) {
                     return Optional.of("the compiler may find " + include + " in the working directory, and it is not what is listed as"
                             + " that header: list it, run elsewhere, or give an extra digest");
                 }
+                directories.add(directoryOf(found.get()));
             }
         }
         return Optional.empty();
     }
 
-    /** True where the working directory has a file of that name that is not, word for word, every header it could be taken for. */
-    private boolean isShadowed(String include, Map<String, String> headers) {
-        Path file;
+    private static Optional<Path> fileOf(Path directory, String include) {
         try {
-            file = workingDirectory.resolve(include);
+            return Optional.of(directory.resolve(include)).filter(Files::isRegularFile);
         } catch (InvalidPathException e) {
-            return false; // no file can have that name
+            return Optional.empty(); // no file can have that name
         }
-        if (!Files.isRegularFile(file)) {
-            return false;
+    }
+
+    private static Path directoryOf(Path file) {
+        try {
+            return file.toRealPath().resolveSibling(".").normalize();
+        } catch (IOException e) {
+            return file.resolveSibling("."); // gone meanwhile, or closed to us: its includes are looked for where its name says
         }
-        List<String> listed = headers.entrySet().stream()
+    }
+
+    /** True where the file is, word for word, every header it could be taken for. */
+    private static boolean isListed(Path file, String include, Map<String, String> headers) {
+        Collection<String> listed = headers.entrySet().stream()
                 .filter(header -> header.getKey().equals(include) || header.getKey().endsWith("/" + include))
                 .map(Map.Entry::getValue)
                 .toList();
         try {
             String found = KernelDescriptor.normalized(new String(Files.readAllBytes(file), UTF_8));
-            return listed.isEmpty() || !listed.stream().allMatch(found::equals);
+            return !listed.isEmpty() && listed.stream().allMatch(found::equals);
         } catch (IOException e) {
-            return true; // what cannot be read cannot be compared
+            return false; // what cannot be read cannot be compared
         }
     }
 }

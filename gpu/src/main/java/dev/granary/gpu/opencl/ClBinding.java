@@ -8,6 +8,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import org.lwjgl.opencl.CL10;
@@ -18,8 +19,6 @@ import org.lwjgl.opencl.CL12;
  * {@code long}, 0 is never returned. Not final, so that a test can watch what reaches the driver.
  */
 class ClBinding {
-    private static final int DEVICE_NOT_FOUND = -1;
-    private static final int BUILD_FAILURES_FROM = -11; // BUILD_PROGRAM_FAILURE; some drivers answer INVALID_BUILD_OPTIONS (-43)
     private static final int PLATFORM_NOT_FOUND_KHR = -1001;
 
     List<Long> platforms() {
@@ -42,7 +41,7 @@ class ClBinding {
             MemorySegment count = arena.allocate(JAVA_INT);
             int status = CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
             int found = count.get(JAVA_INT, 0);
-            if (status == DEVICE_NOT_FOUND || found == 0) {
+            if (status == CL10.CL_DEVICE_NOT_FOUND || found == 0) {
                 return List.of();
             }
             check("clGetDeviceIDs", status);
@@ -113,7 +112,9 @@ class ClBinding {
             MemorySegment lengths = arena.allocate(JAVA_LONG, sources.size());
             for (int i = 0; i < sources.size(); i++) {
                 byte[] bytes = sources.get(i).getBytes(UTF_8);
-                texts.setAtIndex(ADDRESS, i, arena.allocateFrom(JAVA_BYTE, bytes));
+                MemorySegment terminated = arena.allocate(bytes.length + 1L); // a length of 0 means: up to the first NUL
+                terminated.copyFrom(MemorySegment.ofArray(bytes));
+                texts.setAtIndex(ADDRESS, i, terminated);
                 lengths.setAtIndex(JAVA_LONG, i, bytes.length);
             }
             return checked("clCreateProgramWithSource",
@@ -133,8 +134,13 @@ class ClBinding {
             long program = CL10.nclCreateProgramWithBinary(context, 1, devices.address(), lengths.address(), binaries.address(),
                     binaryStatus.address(), status.address());
             checked("clCreateProgramWithBinary", program, status);
+            if (binaryStatus.get(JAVA_INT, 0) != CL10.CL_SUCCESS) {
+                releaseProgram(program);
+            }
             check("clCreateProgramWithBinary (the device's binary)", binaryStatus.get(JAVA_INT, 0));
             return program;
+        } finally {
+            Reference.reachabilityFence(binary); // the driver has read it, whatever else holds it
         }
     }
 
@@ -143,7 +149,7 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             int status = CL10.nclBuildProgram(program, 1, devices.address(), arena.allocateFrom(options).address(), 0, 0);
-            if (status == BUILD_FAILURES_FROM || status == CL10.CL_INVALID_BUILD_OPTIONS) {
+            if (status == CL10.CL_BUILD_PROGRAM_FAILURE || status == CL10.CL_INVALID_BUILD_OPTIONS) {
                 return false;
             }
             check("clBuildProgram", status);
@@ -163,14 +169,10 @@ class ClBinding {
         MemorySegment binary = Arena.ofAuto().allocate(Math.max(1, sizes.get(JAVA_LONG, 0))).asSlice(0, sizes.get(JAVA_LONG, 0));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointers = arena.allocateFrom(JAVA_LONG, binary.address());
-            check("clGetProgramInfo",
-                    CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
+            check("clGetProgramInfo", CL10.nclGetProgramInfo(
+                    program, CL10.CL_PROGRAM_BINARIES, pointers.byteSize(), pointers.address(), 0));
         }
         return binary;
-    }
-
-    void retainProgram(long program) {
-        check("clRetainProgram", CL10.clRetainProgram(program));
     }
 
     void releaseProgram(long program) {
@@ -180,8 +182,8 @@ class ClBinding {
     long createKernel(long program, String name) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
-            return checked("clCreateKernel(" + name + ")",
-                    CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address()), status);
+            long kernel = CL10.nclCreateKernel(program, arena.allocateFrom(name).address(), status.address());
+            return checked("clCreateKernel(" + name + ")", kernel, status);
         }
     }
 
@@ -204,11 +206,16 @@ class ClBinding {
                 (size, value, needed) -> CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
     }
 
+    int kernelArguments(long kernel) {
+        return query("clGetKernelInfo", (size, value, needed) ->
+                CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed)).get(JAVA_INT, 0);
+    }
+
     void releaseKernel(long kernel) {
         check("clReleaseKernel", CL10.clReleaseKernel(kernel));
     }
 
-    /** Sets an argument to the bytes of {@code value}; to local memory of that size where {@code value} is null memory of a size. */
+    /** Sets an argument to {@code size} bytes at {@code address}; to local memory of that size where the address is 0. */
     void setArgument(long kernel, int index, long size, long address) {
         check("clSetKernelArg(" + index + ")", CL10.nclSetKernelArg(kernel, index, size, address));
     }

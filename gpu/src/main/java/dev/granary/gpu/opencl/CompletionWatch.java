@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /**
  * Knows which launches must happen before a program's binaries are worth taking, and whom to tell when they have. Thread-safe.
@@ -20,13 +21,9 @@ final class CompletionWatch {
     private final TreeSet<Launch> pending = new TreeSet<>();
     private final List<Runnable> actions = new ArrayList<>();
     private boolean waitsForAnyLaunch;
+    private boolean isTaken;
 
     private CompletionWatch() {}
-
-    /** Nothing to wait for. */
-    static CompletionWatch complete() {
-        return new CompletionWatch();
-    }
 
     /** What {@code descriptor}'s driver needs for these kernels. */
     static CompletionWatch of(KernelDescriptor descriptor, List<String> kernels) {
@@ -38,9 +35,27 @@ final class CompletionWatch {
                 watch.pending.add(launch);
             }
         }
-        watch.covered.addAll(watch.pending);
         watch.waitsForAnyLaunch = watch.pending.isEmpty() && DriverTraits.of(descriptor.target()).compilesAtLaunch();
         return watch;
+    }
+
+    /** Nothing to wait for: the binaries came with all announced launches. */
+    synchronized CompletionWatch completed() {
+        covered.addAll(pending);
+        pending.clear();
+        waitsForAnyLaunch = false;
+        isTaken = true;
+        return this;
+    }
+
+    /**
+     * The binaries were taken: they cover what was launched, and what the driver's own way made them cover.
+     *
+     * @param isCovered tells of which announced geometries that is sure
+     */
+    synchronized void taken(Predicate<Geometry> isCovered) {
+        isTaken = true;
+        pending.stream().filter(launch -> isCovered.test(launch.geometry())).forEach(covered::add);
     }
 
     /** The geometries that a binary taken now would lack. */
@@ -48,7 +63,7 @@ final class CompletionWatch {
         return pending.stream().map(Launch::geometry).distinct().toList();
     }
 
-    /** The launches that the binaries cover when they are taken: all announced ones, and those that happened. */
+    /** The launches that the binaries cover: those that happened before they were taken, and those that they were made to cover. */
     synchronized Set<Launch> covered() {
         return new TreeSet<>(covered);
     }
@@ -73,7 +88,9 @@ final class CompletionWatch {
             }
             Launch launch = new Launch(kernel, geometry);
             pending.remove(launch);
-            covered.add(launch);
+            if (!isTaken) {
+                covered.add(launch);
+            }
             waitsForAnyLaunch = false;
             if (isPending()) {
                 return;

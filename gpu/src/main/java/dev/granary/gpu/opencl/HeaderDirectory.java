@@ -3,7 +3,6 @@ package dev.granary.gpu.opencl;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,12 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A private temporary directory with the headers of one build: what was hashed is what is compiled, whatever happens to the original files
  * meanwhile. Closing removes it.
  */
 final class HeaderDirectory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(HeaderDirectory.class);
+
     /** The source's place lies this deep, so that places that begin with {@code ../} stay inside. */
     private static final int DEPTH = 8;
 
@@ -29,17 +32,19 @@ final class HeaderDirectory implements AutoCloseable {
     /**
      * Writes the headers.
      *
+     * @param parent where the temporary directory is made
      * @throws IOException if the temporary directory cannot be written, or a name leads out of it
      */
-    HeaderDirectory(KernelDescriptor descriptor) throws IOException {
-        top = Files.createTempDirectory("granary-headers-").toRealPath();
+    HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
+        top = Files.createTempDirectory(parent, "granary-headers-").toRealPath();
         Path deep = top;
         for (int i = 0; i < DEPTH; i++) {
             deep = deep.resolve("i");
         }
-        root = Files.createDirectories(deep);
+        root = deep;
         directories.add(root);
         try {
+            Files.createDirectories(root);
             for (String place : descriptor.includeDirectories()) {
                 directories.add(Files.createDirectories(inside(place)));
             }
@@ -48,7 +53,7 @@ final class HeaderDirectory implements AutoCloseable {
                 Files.createDirectories(file.getParent());
                 Files.writeString(file, header.getValue());
             }
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             close();
             throw e;
         }
@@ -59,6 +64,7 @@ final class HeaderDirectory implements AutoCloseable {
         return BuildOptions.format(directories.stream().map(directory -> "-I" + directory).toList());
     }
 
+    /** Removes the directory. What cannot be removed is logged: it must not fail a build that worked. */
     @Override
     public void close() {
         try {
@@ -76,7 +82,7 @@ final class HeaderDirectory implements AutoCloseable {
                 }
             });
         } catch (IOException e) {
-            throw new UncheckedIOException("The temporary directory " + top + " could not be removed", e);
+            LOG.warn("The temporary directory {} could not be removed, please do so: {}", top, e.toString());
         }
     }
 

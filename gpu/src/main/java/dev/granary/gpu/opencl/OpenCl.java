@@ -1,6 +1,8 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.Geometry;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import org.lwjgl.opencl.CL;
 import org.lwjgl.system.Configuration;
@@ -56,16 +58,28 @@ public final class OpenCl {
         };
     }
 
+    /**
+     * Tells which launches this process is about to announce, before it takes the first binaries. A program that takes binaries without
+     * launching, for several geometries, calls this first: PoCL 3.1 settles once per process which group sizes such binaries cover.
+     * Each binary then covers all of them, which costs compile time and bytes.
+     */
+    public static void expectLaunches(Collection<Geometry> geometries) {
+        PoclSpecialization.expect(geometries);
+    }
+
     /** Loads the native libraries, once per process; a failure is tried again by the next call. */
     private static synchronized void load() {
         if (isLoaded) {
             return;
         }
-        PoclSpecialization.prepareEnvironment();
         if (Configuration.OPENCL_LIBRARY_NAME.get() == null) {
             Configuration.OPENCL_LIBRARY_NAME.set(LIBRARY);
         }
-        CL.create();
+        try {
+            CL.create();
+        } catch (IllegalStateException e) {
+            // The application uses OpenCL through LWJGL itself, and has loaded it.
+        }
         isLoaded = true;
     }
 

@@ -4,13 +4,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A piece of an engine's device memory. Transfers block until they are done. Not thread-safe; must be closed before its engine, or is
- * closed with it.
+ * A piece of an engine's device memory. Transfers block until they are done. Not thread-safe. Closed with its engine, if not before; what
+ * is called afterwards is an {@link IllegalStateException}.
  */
 public final class OpenClBuffer implements AutoCloseable {
     private final OpenClEngine engine;
     private final long bytes;
-    private long handle;
+    private final NativeHandle handle;
 
     OpenClBuffer(OpenClEngine engine, long bytes) {
         if (bytes <= 0) {
@@ -18,7 +18,10 @@ public final class OpenClBuffer implements AutoCloseable {
         }
         this.engine = engine;
         this.bytes = bytes;
-        this.handle = engine.binding().createBuffer(engine.context(), bytes);
+        try (var _ = engine.use()) {
+            this.handle = new NativeHandle(
+                    engine, "buffer", engine.binding().createBuffer(engine.context(), bytes), engine.binding()::releaseBuffer);
+        }
     }
 
     /** The size in bytes. */
@@ -58,31 +61,33 @@ public final class OpenClBuffer implements AutoCloseable {
 
     @Override
     public void close() {
-        if (handle != 0) {
-            engine.binding().releaseBuffer(handle);
-            handle = 0;
-        }
+        handle.release();
     }
 
-    long handle() {
-        if (handle == 0) {
-            throw new IllegalStateException("The buffer is closed");
+    /**
+     * The native handle for an argument of a kernel in {@code user}; only while that engine is in use.
+     *
+     * @throws IllegalArgumentException if the buffer is another engine's
+     */
+    long handleIn(OpenClEngine user) {
+        if (engine != user) {
+            throw new IllegalArgumentException("The buffer belongs to another engine, on " + engine.device());
         }
-        return handle;
+        return handle.get();
     }
 
     void writeFrom(MemorySegment from) {
         checkFits(from);
-        try (Arena arena = Arena.ofConfined()) {
-            engine.binding().writeBuffer(engine.queue(), handle(), arena.allocate(from.byteSize()).copyFrom(from));
+        try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
+            engine.binding().writeBuffer(engine.queue(), handle.get(), arena.allocate(from.byteSize()).copyFrom(from));
         }
     }
 
     private void readTo(MemorySegment into) {
         checkFits(into);
-        try (Arena arena = Arena.ofConfined()) {
+        try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.binding().readBuffer(engine.queue(), handle(), staging);
+            engine.binding().readBuffer(engine.queue(), handle.get(), staging);
             into.copyFrom(staging);
         }
     }

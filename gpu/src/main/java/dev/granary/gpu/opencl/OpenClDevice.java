@@ -13,17 +13,19 @@ public final class OpenClDevice {
     private final String name;
     private final String platformName;
 
-    private OpenClDevice(ClBinding binding, long platform, long handle) {
+    private OpenClDevice(ClBinding binding, long platform, long handle, Target target, String name, String platformName) {
         this.binding = binding;
         this.platform = platform;
         this.handle = handle;
-        this.name = binding.deviceText(handle, CL10.CL_DEVICE_NAME);
-        this.platformName = binding.platformText(platform, CL10.CL_PLATFORM_NAME);
-        this.target = OpenClTargets.targetOf(DriverAnswers.ask(binding, platform, handle));
+        this.target = target;
+        this.name = name;
+        this.platformName = platformName;
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
-        return new OpenClDevice(binding, platform, handle);
+        DriverAnswers answers = DriverAnswers.ask(binding, platform, handle);
+        return new OpenClDevice(
+                binding, platform, handle, OpenClTargets.targetOf(answers), answers.deviceName(), answers.platformName());
     }
 
     /** What binaries for this device fit. */
@@ -47,12 +49,14 @@ public final class OpenClDevice {
     }
 
     /**
-     * Splits this device into sub-devices of that many compute units. They share this device's target.
+     * Splits this device into sub-devices of that many compute units. They share this device's target, and live as long as the process.
      *
      * @throws OpenClException if the device cannot be split so
      */
     public List<OpenClDevice> split(int computeUnits) {
-        return binding.equalSubDevices(handle, computeUnits).stream().map(sub -> new OpenClDevice(binding, platform, sub)).toList();
+        return binding.equalSubDevices(handle, computeUnits).stream()
+                .map(sub -> new OpenClDevice(binding, platform, sub, target, name, platformName))
+                .toList();
     }
 
     long handle() {

@@ -9,33 +9,46 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.Launch;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * An OpenCL device with a context and a queue: compiles programs, takes their binaries, restores and launches them. Thread-safe.
  *
- * <p>Buffers and kernels belong to the engine that made them.
+ * <p>Buffers and kernels belong to the engine that made them and are closed with it. Closing waits for calls that are under way; what is
+ * called afterwards is an {@link IllegalStateException}.
  */
 public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimitive> {
     /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
     private static final String RECOMPILED_MARK = "recompiled-from-ir";
+    private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
     private final OpenClDevice device;
     private final ClBinding binding;
     private final long context;
     private final long queue;
-    private final Set<ProgramHandle> live = ConcurrentHashMap.newKeySet();
-    private boolean isClosed; // guarded by this
+    private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
+    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
+    private final EngineUse use = lock.readLock()::unlock;
+    private boolean isClosed; // guarded by lock
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
         this.binding = binding;
         this.context = binding.createContext(device.handle());
-        this.queue = binding.createQueue(context, device.handle());
+        try {
+            this.queue = binding.createQueue(context, device.handle());
+        } catch (OpenClException e) {
+            binding.releaseContext(context);
+            throw e;
+        }
     }
 
     /**
@@ -64,18 +77,10 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     @Override
     public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
         checkTarget(descriptor);
-        long program = binding.createProgramWithSource(context, descriptor.sources());
-        try {
-            build(program, descriptor);
-            List<String> kernels = kernelsOf(program, descriptor);
-            return OpenClPrimitive.compiled(descriptor, new ProgramHandle(this, program, kernels));
+        try (var _ = use()) {
+            return OpenClPrimitive.compiled(descriptor, compile(descriptor));
         } catch (OpenClException e) {
-            String log = binding.buildLog(program, device.handle());
-            binding.releaseProgram(program);
-            throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), log);
-        } catch (CompileException e) {
-            binding.releaseProgram(program);
-            throw e;
+            throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), "");
         }
     }
 
@@ -91,7 +96,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         if (binaries.count() != 1 || binaries.byteSize() == 0) {
             throw new RestoreException(descriptor.name() + ": one binary is needed, not " + binaries);
         }
-        try {
+        try (var _ = use()) {
             return restore(descriptor, binaries);
         } catch (OpenClException e) {
             throw new RestoreException(descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
@@ -103,8 +108,10 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
      * binaries.
      *
      * @throws RestoreException if there is neither
+     * @throws IllegalStateException if this engine is closed
      */
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
+        use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
             OpenClPrimitive restored =
@@ -112,7 +119,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
             program = restored.programFor(this);
         }
         if (program == null) {
-            throw new RestoreException(primitive.descriptor().name() + ": this engine is closed");
+            throw closed();
         }
         return new OpenClKernels(this, primitive, program);
     }
@@ -139,16 +146,43 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
 
     @Override
     public void close() {
-        synchronized (this) {
+        lock.writeLock().lock();
+        try {
             if (isClosed) {
                 return;
             }
             isClosed = true;
+            live.forEach(NativeHandle::releaseNow);
+            live.clear();
+            binding.releaseQueue(queue);
+            binding.releaseContext(context);
+        } finally {
+            lock.writeLock().unlock();
         }
-        live.forEach(ProgramHandle::releaseNow);
-        live.clear();
-        binding.releaseQueue(queue);
-        binding.releaseContext(context);
+    }
+
+    /**
+     * Starts to use the engine's native objects.
+     *
+     * @throws IllegalStateException if the engine is closed
+     */
+    EngineUse use() {
+        EngineUse started = useEvenIfClosed();
+        if (isClosed) {
+            started.close();
+            throw closed();
+        }
+        return started;
+    }
+
+    /** Keeps the engine from closing, without asking whether it is closed already. */
+    EngineUse useEvenIfClosed() {
+        lock.readLock().lock();
+        return use;
+    }
+
+    private IllegalStateException closed() {
+        return new IllegalStateException("The engine on " + device + " is closed");
     }
 
     ClBinding binding() {
@@ -163,14 +197,37 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         return queue;
     }
 
-    Set<ProgramHandle> live() {
+    Set<NativeHandle> live() {
         return live;
     }
 
-    /** Asks the driver for the binary, made to cover the geometries that have not been launched. */
+    /** Asks the driver for the binary, made to cover the geometries that have not been launched; none where the engine is closed. */
     KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
-        MemorySegment binary = PoclSpecialization.covering(notLaunched, () -> binding.programBinary(program.program()));
-        return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
+        try (var _ = useEvenIfClosed()) {
+            if (program.isReleased()) {
+                return KernelBinaries.none();
+            }
+            MemorySegment binary = PoclSpecialization.covering(notLaunched, () -> binding.programBinary(program.program()));
+            return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
+        }
+    }
+
+    private ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
+        long program = binding.createProgramWithSource(context, descriptor.sources());
+        try {
+            build(program, descriptor);
+            List<String> kernels = kernelsOf(program, descriptor);
+            for (Launch launch : descriptor.launches()) {
+                if (!launch.kernel().equals(Launch.EVERY_KERNEL) && !kernels.contains(launch.kernel())) {
+                    throw new CompileException(descriptor.name() + " announces the launch " + launch + ", but its kernels are "
+                            + String.join(", ", kernels) + ": correct the launch or name the entry", "");
+                }
+            }
+            return new ProgramHandle(this, program, kernels);
+        } catch (CompileException | RuntimeException e) {
+            binding.releaseProgram(program);
+            throw e;
+        }
     }
 
     private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries) throws RestoreException {
@@ -184,7 +241,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
             List<String> kernels = kernelsOf(program, descriptor);
             return OpenClPrimitive.restored(descriptor, recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
                     new ProgramHandle(this, program, kernels), binaries);
-        } catch (OpenClException | RestoreException e) {
+        } catch (RestoreException | RuntimeException e) {
             binding.releaseProgram(program);
             throw e;
         }
@@ -195,7 +252,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
             build(program, descriptor, descriptor.options());
             return;
         }
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor)) {
+        try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
             build(program, descriptor, headers.options() + " " + descriptor.options());
         } catch (IOException e) {
             throw new CompileException(descriptor.name() + ": its headers could not be laid out for the compiler: " + e.getMessage(), "");
@@ -210,10 +267,14 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
 
     /** The names of the wanted kernels, each of which was made once: some drivers compile only then. */
     private List<String> kernelsOf(long program, KernelDescriptor descriptor) {
-        List<Long> kernels = descriptor.entries().isEmpty()
-                ? binding.createKernels(program)
-                : descriptor.entries().stream().map(entry -> binding.createKernel(program, entry)).toList();
+        List<Long> kernels = new ArrayList<>();
         try {
+            if (descriptor.entries().isEmpty()) {
+                kernels.addAll(binding.createKernels(program));
+            }
+            for (String entry : descriptor.entries()) {
+                kernels.add(binding.createKernel(program, entry));
+            }
             return kernels.stream().map(binding::kernelName).sorted().toList();
         } finally {
             kernels.forEach(binding::releaseKernel);

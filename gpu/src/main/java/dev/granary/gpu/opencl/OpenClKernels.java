@@ -10,15 +10,17 @@ import java.util.Map;
 
 /**
  * The resource of a primitive in one engine: its live kernels, ready to be launched. Made by {@link OpenClEngine#load}, held by the caller,
- * freed by {@link #close()}. For one thread at a time: arguments are state of a kernel.
+ * freed by {@link #close()} or with the engine. For one thread at a time: arguments are state of a kernel.
  */
 public final class OpenClKernels implements AutoCloseable {
     private final OpenClEngine engine;
     private final OpenClPrimitive primitive;
     private final ProgramHandle program;
-    private final Map<String, Long> kernels = new HashMap<>();
+    private final Map<String, Kernel> kernels = new HashMap<>();
     private long firstLaunchNanos;
     private boolean isClosed;
+
+    private record Kernel(NativeHandle handle, int arguments) {}
 
     OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, ProgramHandle program) {
         this.engine = engine;
@@ -34,7 +36,9 @@ public final class OpenClKernels implements AutoCloseable {
      * @param arguments one for each parameter: an {@link OpenClBuffer} of the same engine, an {@link Integer}, {@link Long}, {@link Float},
      *     {@link Double}, or {@link LocalMemory}
      * @throws OpenClException if the driver refuses the launch
-     * @throws IllegalArgumentException for an argument of another type
+     * @throws IllegalArgumentException for an argument of another type or another engine, or another number of arguments than the kernel
+     *     has
+     * @throws IllegalStateException if these kernels, a buffer or the engine is closed
      */
     public void launch(String kernel, Geometry geometry, Object... arguments) {
         if (isClosed) {
@@ -42,13 +46,26 @@ public final class OpenClKernels implements AutoCloseable {
         }
         boolean isFirst = !kernels.containsKey(kernel);
         long start = System.nanoTime();
-        long handle = kernels.computeIfAbsent(kernel, name -> engine.binding().createKernel(program.program(), name));
-        for (int i = 0; i < arguments.length; i++) {
-            setArgument(handle, i, arguments[i]);
+        try (var _ = engine.use()) {
+            Kernel live = kernels.computeIfAbsent(kernel, this::create);
+            if (live.arguments != arguments.length) {
+                throw new IllegalArgumentException(
+                        "The kernel " + kernel + " has " + live.arguments + " parameters, not " + arguments.length);
+            }
+            for (int i = 0; i < arguments.length; i++) {
+                setArgument(live.handle.get(), i, arguments[i]);
+            }
+            engine.binding().launch(engine.queue(), live.handle.get(), geometry.global(), geometry.local());
         }
-        engine.binding().launch(engine.queue(), handle, geometry.global(), geometry.local());
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
-        primitive.launched(kernel, geometry);
+        primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
+    }
+
+    private Kernel create(String name) {
+        ClBinding binding = engine.binding();
+        NativeHandle handle =
+                new NativeHandle(engine, "kernel", binding.createKernel(program.program(), name), binding::releaseKernel);
+        return new Kernel(handle, binding.kernelArguments(handle.get()));
     }
 
     /** The time that the first launch of each kernel took, together; where drivers compile at a first launch, it is in here. */
@@ -60,7 +77,7 @@ public final class OpenClKernels implements AutoCloseable {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            kernels.values().forEach(engine.binding()::releaseKernel);
+            kernels.values().forEach(kernel -> kernel.handle.release());
             program.release();
         }
     }
@@ -68,7 +85,7 @@ public final class OpenClKernels implements AutoCloseable {
     private void setArgument(long kernel, int index, Object argument) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = switch (argument) {
-                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.handle());
+                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.handleIn(engine));
                 case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                 case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                 case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);

@@ -8,6 +8,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 import java.lang.ref.Cleaner;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,7 @@ public final class OpenClPrimitive implements Primitive {
     private final Origin origin;
     private final List<String> kernels;
     private final CompletionWatch completion;
+    private final ReentrantLock taking = new ReentrantLock();
     private @Nullable ProgramHandle program; // guarded by this
     private @Nullable KernelBinaries binaries; // guarded by this
     private final Cleaner.Cleanable ownReference;
@@ -45,7 +47,8 @@ public final class OpenClPrimitive implements Primitive {
         this.program = program;
         // A recompiled program has new code inside the driver: that is what is worth taking.
         this.binaries = origin == Origin.RECOMPILED ? null : binaries;
-        this.completion = origin == Origin.COMPILED ? CompletionWatch.of(descriptor, kernels) : CompletionWatch.complete();
+        CompletionWatch watch = CompletionWatch.of(descriptor, kernels);
+        this.completion = origin == Origin.COMPILED ? watch : watch.completed();
         this.ownReference = CLEANER.register(this, program::release);
     }
 
@@ -60,21 +63,36 @@ public final class OpenClPrimitive implements Primitive {
     }
 
     @Override
-    public synchronized KernelBinaries getBinaries(BinaryKind kind) {
+    public KernelBinaries getBinaries(BinaryKind kind) {
         if (kind != BinaryKind.KERNEL || descriptor.getId().isEmpty()) {
             return KernelBinaries.none();
         }
-        KernelBinaries known = binaries;
-        if (known != null) {
-            return known;
+        taking.lock(); // not the monitor: asking the driver may take as long as compiling, and others load meanwhile
+        try {
+            return takenOrTake();
+        } finally {
+            taking.unlock();
         }
-        ProgramHandle live = program;
-        if (live == null || !live.retain()) {
-            return KernelBinaries.none(); // its engine was closed before the binaries were taken
+    }
+
+    private KernelBinaries takenOrTake() {
+        ProgramHandle live;
+        synchronized (this) {
+            KernelBinaries known = binaries;
+            if (known != null) {
+                return known;
+            }
+            live = program;
+            if (live == null || !live.retain()) {
+                return KernelBinaries.none(); // its engine was closed before the binaries were taken
+            }
         }
         try {
             KernelBinaries taken = live.engine().takeBinaries(live, completion.pendingGeometries());
-            binaries = taken;
+            completion.taken(PoclSpecialization::surelyCovers);
+            synchronized (this) {
+                binaries = taken;
+            }
             return taken;
         } finally {
             live.release();
@@ -114,7 +132,8 @@ public final class OpenClPrimitive implements Primitive {
 
     private synchronized void dropProgramIfDone() {
         ProgramHandle live = program;
-        if (live != null && wasLoaded && binaries != null) {
+        // Without binaries the live program is all there is.
+        if (live != null && wasLoaded && binaries != null && !binaries.isEmpty()) {
             program = null;
             ownReference.clean();
         }

@@ -7,6 +7,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Collection;
+import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -16,8 +18,11 @@ import java.util.function.Supplier;
  * shapes for which the binary gets compiled functions, read when the binary is asked for (PoCL's documentation, "Tuning PoCL behavior with
  * environment variables").
  *
- * <p>The variable exists before any driver thread runs, so that setting it later only swaps a pointer: glibc moves the environment's
- * array only when a name is new.
+ * <p>PoCL up to 3.1 keeps the first value that it reads for the rest of the process. So the variable stays unset until shapes are needed,
+ * and only the shapes of the first use, and those {@linkplain #expect expected} before it, are sure to be covered; later versions cover
+ * those of each use. The variable is never removed, so
+ * that after its first use setting it only swaps a pointer: glibc moves the environment's array only when a name is new, and keeps the
+ * array that the process started with.
  */
 final class PoclSpecialization {
     private static final String VARIABLE = "POCL_BINARY_SPECIALIZE_WG";
@@ -28,34 +33,54 @@ final class PoclSpecialization {
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static final String INITIAL = System.getenv().getOrDefault(VARIABLE, "");
 
+    private static final Set<String> EXPECTED = new TreeSet<>(); // guarded by LOCK
+
+    private static Set<String> surelyCovered = Set.of(); // guarded by LOCK
+    private static boolean isUsed = !INITIAL.isBlank(); // guarded by LOCK
+
     private PoclSpecialization() {}
 
-    /** Makes sure that the variable exists. */
-    static void prepareEnvironment() {
+    /** Lets every binary that is taken from now on without a launch cover these geometries too. */
+    static void expect(Collection<Geometry> geometries) {
         LOCK.lock();
         try {
-            set(INITIAL);
+            EXPECTED.addAll(shapes(geometries));
         } finally {
             LOCK.unlock();
         }
     }
 
-    /** Runs {@code takeBinary} such that the binary covers the geometries, beside what the environment asks for anyway. */
+    /** Runs {@code takeBinary} such that the binary covers the geometries if the driver lets it, beside what the environment asks for. */
     static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
-        TreeSet<String> shapes = new TreeSet<>();
-        if (!INITIAL.isBlank()) {
-            shapes.add(INITIAL);
-        }
-        geometries.stream().filter(geometry -> !geometry.local().isEmpty()).map(PoclSpecialization::shape).forEach(shapes::add);
+        TreeSet<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
             return takeBinary.get();
         }
         LOCK.lock();
         try {
-            set(String.join(",", shapes));
+            shapes.addAll(EXPECTED);
+            if (!isUsed) {
+                isUsed = true;
+                surelyCovered = Set.copyOf(shapes);
+            }
+            set(INITIAL.isBlank() ? String.join(",", shapes) : INITIAL + "," + String.join(",", shapes));
             return takeBinary.get();
         } finally {
             set(INITIAL);
+            LOCK.unlock();
+        }
+    }
+
+    /** True where a binary taken by {@link #covering} for that geometry has its function compiled, whatever the version of PoCL. */
+    static boolean surelyCovers(Geometry geometry) {
+        if (geometry.local().isEmpty()) {
+            return false;
+        }
+        String shape = shape(geometry);
+        LOCK.lock();
+        try {
+            return surelyCovered.contains(shape) || List.of(INITIAL.split(",", -1)).contains(shape);
+        } finally {
             LOCK.unlock();
         }
     }
@@ -69,6 +94,12 @@ final class PoclSpecialization {
         shape.append("goffs0");
         boolean small = geometry.global().stream().allMatch(size -> size < SMALL_GRID_LIMIT);
         return small ? shape.append("-smallgrid").toString() : shape.toString();
+    }
+
+    private static TreeSet<String> shapes(Collection<Geometry> geometries) {
+        TreeSet<String> shapes = new TreeSet<>();
+        geometries.stream().filter(geometry -> !geometry.local().isEmpty()).map(PoclSpecialization::shape).forEach(shapes::add);
+        return shapes;
     }
 
     private static void set(String value) {

@@ -2,24 +2,19 @@ package dev.granary.gpu.opencl;
 
 import java.util.List;
 
-/**
- * A live {@code cl_program} of one engine with references counted here: released once, by whoever lets go last, or when the engine closes.
- */
+/** A live {@code cl_program} of one engine with references counted here: released by whoever lets go last, or when the engine closes. */
 final class ProgramHandle {
-    private final OpenClEngine engine;
+    private final NativeHandle program;
     private final List<String> kernels;
-    private long program;
-    private int references = 1;
+    private int references = 1; // guarded by this
 
     ProgramHandle(OpenClEngine engine, long program, List<String> kernels) {
-        this.engine = engine;
-        this.program = program;
+        this.program = new NativeHandle(engine, "program", program, engine.binding()::releaseProgram);
         this.kernels = kernels;
-        engine.live().add(this);
     }
 
     OpenClEngine engine() {
-        return engine;
+        return program.engine();
     }
 
     List<String> kernels() {
@@ -28,7 +23,7 @@ final class ProgramHandle {
 
     /** Adds a reference; false if the program is gone already. */
     synchronized boolean retain() {
-        if (program == 0) {
+        if (references == 0 || program.isReleased()) {
             return false;
         }
         references++;
@@ -37,35 +32,21 @@ final class ProgramHandle {
 
     /** Gives a reference back. */
     void release() {
-        long last;
         synchronized (this) {
-            if (program == 0 || --references > 0) {
+            if (--references > 0) {
                 return;
             }
-            last = program;
-            program = 0;
         }
-        engine.live().remove(this);
-        engine.binding().releaseProgram(last);
+        program.release();
     }
 
-    /** Releases the program whoever still holds it: the engine is closing. */
-    void releaseNow() {
-        long last;
-        synchronized (this) {
-            last = program;
-            program = 0;
-        }
-        if (last != 0) {
-            engine.binding().releaseProgram(last);
-        }
+    /** True where the program is gone: all let go, or its engine is closed. */
+    boolean isReleased() {
+        return program.isReleased();
     }
 
-    /** The native handle; only between {@link #retain} and {@link #release}. */
-    synchronized long program() {
-        if (program == 0) {
-            throw new IllegalStateException("The program is released: its engine is closed");
-        }
-        return program;
+    /** The native handle; only between {@link #retain} and {@link #release}, while the engine is in use. */
+    long program() {
+        return program.get();
     }
 }

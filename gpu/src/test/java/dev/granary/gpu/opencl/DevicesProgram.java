@@ -1,0 +1,43 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.RestoreException;
+import java.util.Arrays;
+import java.util.List;
+
+/** Works with all devices of a process at once: builds on each, and offers each the binaries of the others. */
+public final class DevicesProgram {
+    private DevicesProgram() {}
+
+    /** Prints what happened. */
+    public static void main(String[] arguments) throws Exception {
+        List<OpenClDevice> devices = OpenCl.devices();
+        System.out.println("count=" + devices.size());
+        OpenClEngine first = OpenClEngine.open(devices.get(0));
+        OpenClEngine second = OpenClEngine.open(devices.get(1));
+        System.out.println("target0=" + first.target().device());
+        System.out.println("target1=" + second.target().device());
+        OpenClPrimitive one = first.create(Samples.builder(first.target()).build());
+        OpenClPrimitive other = second.create(Samples.builder(second.target()).build());
+        System.out.println("sameBinaries=" + one.getBinaries(BinaryKind.KERNEL).equals(other.getBinaries(BinaryKind.KERNEL)));
+        for (OpenClEngine engine : List.of(first, second)) {
+            OpenClPrimitive own = engine == first ? one : other;
+            OpenClPrimitive restored = engine.create(own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            try (OpenClKernels kernels = engine.load(restored)) {
+                System.out.println("result" + (engine == first ? 0 : 1) + "="
+                        + Arrays.hashCode(Samples.reverse(engine, kernels, Samples.SMALL_GROUPS)));
+            }
+        }
+        System.out.println("offered=" + offer(second, one));
+        first.close();
+        second.close();
+    }
+
+    private static String offer(OpenClEngine engine, OpenClPrimitive foreign) {
+        try {
+            return "accepted " + engine.create(foreign.descriptor(), foreign.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+        } catch (IllegalArgumentException | RestoreException e) {
+            return e.getClass().getSimpleName();
+        }
+    }
+}

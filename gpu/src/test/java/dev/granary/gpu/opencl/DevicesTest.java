@@ -1,0 +1,64 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.gpu.Child;
+import dev.granary.gpu.KernelDescriptor;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@NeedsPocl
+class DevicesTest {
+    @Test
+    @DisplayName("K16 a sub-device shares its main device's target and ids, and takes its binaries")
+    void subDevices() throws Exception {
+        OpenClDevice device = PoclDevice.get();
+        assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
+        List<OpenClDevice> parts = device.split(1);
+        assertEquals(device.computeUnits(), parts.size());
+        KernelDescriptor descriptor = Samples.builder(device.target()).build();
+        try (OpenClEngine whole = OpenClEngine.open(device); OpenClEngine part = OpenClEngine.open(parts.getFirst())) {
+            assertEquals(whole.target(), part.target());
+            assertEquals(descriptor.getId(), Samples.builder(part.target()).build().getId());
+            OpenClPrimitive built = whole.create(descriptor);
+            OpenClPrimitive restored = part.create(descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            try (OpenClKernels kernels = part.load(restored)) {
+                Samples.checkReverse(part, kernels, Samples.SMALL_GROUPS);
+            }
+            try (OpenClKernels kernels = part.load(built)) {
+                Samples.checkReverse(part, kernels, Samples.SMALL_GROUPS);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("N3 K16 two devices of one platform: binaries stay with theirs; another target's are refused before the driver")
+    void twoDevices(@TempDir Path directory) throws Exception {
+        String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
+        assertEquals("2", Child.value(output, "count"));
+        // PoCL names the kind of its device in the device version: pthread and basic differ although they generate code for one CPU.
+        assertNotEquals(Child.value(output, "target0"), Child.value(output, "target1"));
+        assertEquals(1, output.lines().filter(line -> line.startsWith("target") && line.contains("basic-")).count(), output);
+        String expected = String.valueOf(Arrays.hashCode(Samples.reversed(Samples.SMALL_GROUPS, 2)));
+        assertEquals(expected, Child.value(output, "result0"));
+        assertEquals(expected, Child.value(output, "result1"));
+        assertEquals("IllegalArgumentException", Child.value(output, "offered"));
+    }
+
+    @Test
+    @DisplayName("K16 two equal devices, other ordinals: one target")
+    void equalDevices(@TempDir Path directory) throws Exception {
+        String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread pthread").run();
+        assertEquals("2", Child.value(output, "count"));
+        assertEquals(Child.value(output, "target0"), Child.value(output, "target1"));
+        assertTrue(Child.value(output, "offered").startsWith("accepted"), output);
+    }
+}

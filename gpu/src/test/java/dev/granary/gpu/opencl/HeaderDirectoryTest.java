@@ -1,0 +1,71 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Target;
+import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.KernelDescriptor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HeaderDirectoryTest {
+    @TempDir
+    Path parent;
+
+    private static KernelDescriptor.Builder builder() {
+        return KernelDescriptor.builder(new Target(Backend.OPENCL, "v", "d", "1"), "k").source("int x;");
+    }
+
+    private static List<Path> paths(HeaderDirectory headers) {
+        return BuildOptions.parse(headers.options()).stream().map(option -> Path.of(option.substring(2))).toList();
+    }
+
+    @Test
+    @DisplayName("Headers lie at their places, also above the source; include directories follow the source's own; all goes afterwards")
+    void places() throws Exception {
+        List<Path> paths;
+        try (HeaderDirectory headers = new HeaderDirectory(builder().header("a.clh", "1").header("sub/b.clh", "2")
+                .header("../../up/c.clh", "3").includeDirectory("sub").includeDirectory("../../up").build(), parent)) {
+            paths = paths(headers);
+            assertEquals(3, paths.size());
+            assertEquals("1", Files.readString(paths.get(0).resolve("a.clh")));
+            assertEquals("2", Files.readString(paths.get(1).resolve("b.clh")));
+            assertEquals("3", Files.readString(paths.get(2).resolve("c.clh")));
+            assertEquals("rwx------", java.nio.file.attribute.PosixFilePermissions.toString(
+                    Files.getPosixFilePermissions(left().getFirst())));
+        }
+        assertEquals(List.of(), left());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"../../../../../../../../../x.clh", "sub/../../../../../../../../../../x", "../../../../../../../.."})
+    @DisplayName("T5 a place that leads out of the directory is refused, and nothing is left")
+    void leadsOut(String place) throws Exception {
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(place, "x").build(), parent));
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(place).build(), parent));
+        assertEquals(List.of(), left());
+    }
+
+    @Test
+    @DisplayName("A header at the place of a directory is refused, and nothing is left")
+    void impossible() throws Exception {
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().header("a", "x").header("a/b", "y").build(), parent));
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(".", "x").build(), parent));
+        assertEquals(List.of(), left());
+    }
+
+    private List<Path> left() throws IOException {
+        try (var files = Files.list(parent)) {
+            return files.toList();
+        }
+    }
+}

@@ -1,0 +1,194 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.gpu.KernelDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Binaries and the engine, with a spy before the real driver. */
+@NeedsPocl
+class OpenClEngineTest {
+    private final SpyBinding spy = new SpyBinding();
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+
+    @AfterEach
+    void close() {
+        engine.close();
+    }
+
+    private KernelDescriptor.Builder sample() {
+        return Samples.builder(engine.target());
+    }
+
+    @Test
+    @DisplayName("N1 restored from binaries: same output, no source reaches the driver")
+    void restore() throws Exception {
+        OpenClPrimitive compiled = engine.create(sample().build());
+        assertEquals(Primitive.Origin.COMPILED, compiled.origin());
+        assertEquals(List.of("reverse", "shift"), compiled.kernels());
+        KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
+        assertEquals(1, binaries.count());
+        assertEquals(binaries, compiled.getBinaries(BinaryKind.KERNEL));
+        assertEquals(1, spy.count("programBinary"), "the driver is asked once");
+        OpenClPrimitive restored = engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
+        assertEquals(Primitive.Origin.RESTORED, restored.origin());
+        assertEquals(compiled.kernels(), restored.kernels());
+        assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
+        for (int i = 0; i < 2; i++) { // the second load is from the binaries
+            try (OpenClKernels kernels = engine.load(restored)) {
+                Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+            }
+        }
+        assertEquals(1, spy.count("createProgramWithSource"));
+    }
+
+    @Test
+    @DisplayName("N2 two kernels' binaries never mix")
+    void twoPrograms() throws Exception {
+        OpenClPrimitive two = engine.create(sample().build());
+        OpenClPrimitive three = engine.create(Samples.builder(engine.target()).options("-DFACTOR=3").build());
+        KernelBinaries ofThree = three.getBinaries(BinaryKind.KERNEL);
+        KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
+        OpenClPrimitive againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
+        OpenClPrimitive againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
+        try (OpenClKernels kernelsTwo = engine.load(againTwo); OpenClKernels kernelsThree = engine.load(againThree)) {
+            float[] expected = Samples.reversed(Samples.SMALL_GROUPS, 3);
+            assertArrayEquals(expected, Samples.reverse(engine, kernelsThree, Samples.SMALL_GROUPS));
+            Samples.checkReverse(engine, kernelsTwo, Samples.SMALL_GROUPS);
+            assertEquals(2, Samples.shift(engine, kernelsTwo)[0]);
+            assertEquals(3, Samples.shift(engine, kernelsThree)[0]);
+        }
+    }
+
+    @Test
+    @DisplayName("N4 K13 wrong kind, no binary, empty binary, two binaries, empty id, other target: never reach the driver")
+    void refusedBeforeTheDriver() {
+        KernelDescriptor good = sample().build();
+        KernelDescriptor uncacheable = sample().options("-I/tmp").build();
+        KernelBinaries one = KernelBinaries.of(new byte[] {1, 2, 3});
+        assertThrows(RestoreException.class, () -> engine.create(good, one, BinaryKind.PRIMITIVE));
+        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.none(), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
+        RestoreException empty = assertThrows(RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
+        assertTrue(String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"), empty.getMessage());
+        KernelDescriptor foreign = Samples.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
+        assertThrows(IllegalArgumentException.class, () -> engine.create(foreign, one, BinaryKind.KERNEL));
+        assertThrows(IllegalArgumentException.class, () -> engine.create(foreign));
+        assertEquals(0, spy.count("createProgramWithBinary"));
+        assertEquals(0, spy.created("program"));
+    }
+
+    @Test
+    @DisplayName("K13 a primitive with the empty id has no binaries, and loads and runs all the same")
+    void notCacheable() throws Exception {
+        OpenClPrimitive primitive = engine.create(sample().header("clock.clh", "#define NOW __TIME__").build());
+        assertTrue(primitive.descriptor().getId().isEmpty());
+        assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+        assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
+        for (int i = 0; i < 2; i++) {
+            try (OpenClKernels kernels = engine.load(primitive)) {
+                Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+            }
+        }
+        assertEquals(0, spy.count("programBinary"));
+    }
+
+    @Test
+    @DisplayName("N5 binaries are asked for after kernels exist, and are complete exactly after the last announced launch")
+    void rightMoment() throws Exception {
+        OpenClPrimitive primitive = engine.create(
+                sample().launch("reverse", Samples.SMALL_GROUPS).launch("shift", Samples.SMALL_GROUPS).build());
+        AtomicInteger complete = new AtomicInteger();
+        primitive.onBinariesComplete(() -> {
+            complete.incrementAndGet();
+            primitive.getBinaries(BinaryKind.KERNEL);
+        });
+        try (OpenClKernels kernels = engine.load(primitive)) {
+            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+            Samples.checkReverse(engine, kernels, Samples.LARGE_GROUPS);
+            assertEquals(0, complete.get());
+            Samples.shift(engine, kernels);
+            assertEquals(1, complete.get());
+            Samples.shift(engine, kernels);
+            assertEquals(1, complete.get());
+        }
+        List<String> calls = spy.calls;
+        assertTrue(calls.indexOf("createKernel") < calls.indexOf("programBinary"), calls.toString());
+        assertEquals(3, calls.subList(0, calls.indexOf("programBinary")).stream().filter("launch"::equals).count());
+        assertEquals("[reverse@256/16, reverse@256/64, shift@256/16]", primitive.geometries().toString());
+    }
+
+    @Test
+    @DisplayName("N8 a driver that compiled anew behind a hit says so in its log: the hit is degraded, and the binaries are taken anew")
+    void recompiled() throws Exception {
+        OpenClPrimitive compiled = engine.create(sample().build());
+        SpyBinding degraded = new SpyBinding() {
+            @Override
+            String buildLog(long program, long device) {
+                return "warning: [-Wrecompiled-from-ir] device code did not fit";
+            }
+        };
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), degraded)) {
+            OpenClPrimitive again =
+                    other.create(compiled.descriptor(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            assertEquals(Primitive.Origin.RECOMPILED, again.origin());
+            AtomicInteger complete = new AtomicInteger();
+            again.onBinariesComplete(complete::incrementAndGet);
+            assertEquals(1, complete.get());
+            assertFalse(again.getBinaries(BinaryKind.KERNEL).isEmpty());
+            assertEquals(1, degraded.count("programBinary"));
+        }
+    }
+
+    @Test
+    @DisplayName("D12 a driver that hands out no binary: none, and the primitive loads as often as it is asked to")
+    void noBinaries() throws Exception {
+        ClBinding mute = new ClBinding() {
+            @Override
+            MemorySegment programBinary(long program) {
+                return MemorySegment.ofArray(new byte[0]);
+            }
+        };
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), mute)) {
+            OpenClPrimitive primitive = other.create(sample().build());
+            for (int i = 0; i < 3; i++) {
+                try (OpenClKernels kernels = other.load(primitive)) {
+                    Samples.checkReverse(other, kernels, Samples.SMALL_GROUPS);
+                }
+                assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D11 a driver that refuses verified bytes is a refusal with its reason, and leaves nothing behind")
+    void driverRefuses() throws Exception {
+        ClBinding refusing = new ClBinding() {
+            @Override
+            long createProgramWithBinary(long context, long device, MemorySegment binary) {
+                throw new OpenClException("clCreateProgramWithBinary", -42);
+            }
+        };
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), refusing)) {
+            RestoreException refused = assertThrows(RestoreException.class,
+                    () -> other.create(sample().build(), KernelBinaries.of(new byte[] {1}), BinaryKind.KERNEL));
+            assertTrue(String.valueOf(refused.getMessage()).contains("-42 (CL_INVALID_BINARY)"), refused.getMessage());
+        }
+    }
+}

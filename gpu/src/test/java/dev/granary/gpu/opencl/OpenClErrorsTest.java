@@ -1,0 +1,145 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** What a caller is told, and that nothing stays behind. */
+@NeedsPocl
+class OpenClErrorsTest {
+    private final SpyBinding spy = new SpyBinding();
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+
+    @AfterEach
+    void close() {
+        engine.close();
+        assertEquals(Map.of(), spy.alive());
+    }
+
+    private KernelDescriptor.Builder builder(String source) {
+        return KernelDescriptor.builder(engine.target(), "sample").source(source);
+    }
+
+    private String refused(KernelDescriptor.Builder builder) {
+        return String.valueOf(assertThrows(CompileException.class, () -> engine.create(builder.build())).getMessage());
+    }
+
+    private static void assertSays(Class<? extends Throwable> type, String part, Executable call) {
+        String message = String.valueOf(assertThrows(type, call).getMessage());
+        assertTrue(message.contains(part), message);
+    }
+
+    @Test
+    @DisplayName("A kernel that does not compile: the build log names what is wrong")
+    void doesNotCompile() {
+        CompileException failure = assertThrows(CompileException.class,
+                () -> engine.create(builder("kernel void k() { no_such_thing = 1; }").header("h.clh", "").build()));
+        assertTrue(failure.buildLog().contains("no_such_thing"), failure.buildLog());
+        assertTrue(String.valueOf(failure.getMessage()).contains("no_such_thing"));
+        String headers = BuildOptions.parse(spy.builtWith.getFirst()).getFirst();
+        assertTrue(headers.startsWith("-I/"), headers);
+        assertFalse(Files.exists(Path.of(headers.substring(2))), "the headers are removed after a failed build too");
+    }
+
+    @Test
+    @DisplayName("Missing entry, missing header, place that leads out, unknown option, unknown announced kernel: each is named")
+    void namesWhatIsMissing() {
+        assertTrue(refused(builder("kernel void k() {}").entry("k", "nope")).contains("clCreateKernel(nope) failed with -46"));
+        assertTrue(refused(builder("#include \"missing.clh\"\nkernel void k() {}")).contains("missing.clh"));
+        assertTrue(refused(builder("kernel void k() {}").header("../../../../../../../../../x", "")).contains("leads out"));
+        assertTrue(refused(builder("kernel void k() {}").options("-no-such-option")).contains("-no-such-option"));
+        assertTrue(refused(builder("kernel void k() {}").launch("nope", Geometry.of(1))).contains("nope@1/*"));
+    }
+
+    @Test
+    @DisplayName("Several sources, an empty one among them, options with blanks, and headers above the source compile")
+    void compiles() throws Exception {
+        OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n").source("")
+                .source("kernel void k(global int* o) { o[0] = A + B; }").header("../up.clh", "#define A 3\n")
+                .options("-DB=\"4 + 5\"").build());
+        try (OpenClKernels kernels = engine.load(primitive); OpenClBuffer out = engine.buffer(4)) {
+            kernels.launch("k", Geometry.of(1), out);
+            int[] result = new int[1];
+            out.read(result);
+            assertEquals(12, result[0]);
+        }
+    }
+
+    @Test
+    @DisplayName("Arguments of wrong type, number, size or engine, and impossible launches: an exception that says which")
+    void wrongArguments() throws Exception {
+        OpenClPrimitive primitive = engine.create(builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
+        try (OpenClKernels kernels = engine.load(primitive);
+                OpenClBuffer out = engine.buffer(4);
+                OpenClEngine other = OpenClEngine.open(engine.device());
+                OpenClBuffer foreign = other.buffer(4)) {
+            Geometry one = Geometry.of(1);
+            assertSays(IllegalArgumentException.class, "java.lang.String", () -> kernels.launch("k", one, out, "7"));
+            assertSays(IllegalArgumentException.class, "2 parameters, not 1", () -> kernels.launch("k", one, out));
+            assertSays(IllegalArgumentException.class, "2 parameters, not 3", () -> kernels.launch("k", one, out, 1, 2));
+            assertSays(IllegalArgumentException.class, "another engine", () -> kernels.launch("k", one, foreign, 1));
+            assertSays(OpenClException.class, "clSetKernelArg(1) failed with -51", () -> kernels.launch("k", one, out, 1L));
+            assertSays(OpenClException.class, "clCreateKernel(nope) failed with -46", () -> kernels.launch("nope", one));
+            assertSays(OpenClException.class, "clEnqueueNDRangeKernel failed with -54",
+                    () -> kernels.launch("k", Geometry.of(1 << 20).local(1 << 20), out, 1));
+            kernels.launch("k", one, out, 9);
+            int[] result = new int[1];
+            out.read(result);
+            assertEquals(9, result[0]);
+            assertSays(IllegalArgumentException.class, "does not fit", () -> out.read(new int[2]));
+            assertSays(IllegalArgumentException.class, "does not fit", () -> out.write(new byte[0]));
+        }
+        assertSays(IllegalArgumentException.class, "positive size", () -> engine.buffer(0));
+        assertSays(IllegalArgumentException.class, "positive size", () -> new LocalMemory(0));
+    }
+
+    @Test
+    @DisplayName("What is closed says so; closing twice is nothing")
+    void closed() throws Exception {
+        OpenClPrimitive primitive = engine.create(Samples.builder(engine.target()).build());
+        OpenClKernels kernels = engine.load(primitive);
+        OpenClBuffer buffer = engine.buffer(4);
+        kernels.close();
+        kernels.close();
+        buffer.close();
+        buffer.close();
+        assertSays(IllegalStateException.class, "kernels are closed", () -> kernels.launch("shift", Samples.SMALL_GROUPS));
+        assertSays(IllegalStateException.class, "buffer is closed", () -> buffer.write(new int[1]));
+    }
+
+    @Test
+    @DisplayName("Closing the engine closes what it made; what is called afterwards is an exception, not a crash")
+    void engineClosed() throws Exception {
+        KernelDescriptor descriptor = Samples.builder(engine.target()).build();
+        OpenClPrimitive primitive = engine.create(descriptor);
+        OpenClKernels kernels = engine.load(primitive);
+        Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+        OpenClBuffer buffer = engine.buffer(4);
+        engine.close();
+        engine.close();
+        assertEquals(Map.of(), spy.alive(), "all is released with the engine");
+        for (Callable<?> call : java.util.List.<Callable<?>>of(() -> engine.create(descriptor), () -> engine.load(primitive),
+                () -> engine.buffer(4), () -> engine.bufferOf(new int[1]), () -> Samples.reverse(engine, kernels, Samples.SMALL_GROUPS))) {
+            assertThrows(IllegalStateException.class, call::call);
+        }
+        assertSays(IllegalStateException.class, "is closed", () -> kernels.launch("shift", Samples.SMALL_GROUPS, buffer, buffer));
+        assertSays(IllegalStateException.class, "is closed", () -> buffer.read(new int[1]));
+        assertTrue(primitive.getBinaries(dev.granary.cache.BinaryKind.KERNEL).isEmpty());
+        kernels.close();
+        buffer.close();
+    }
+}

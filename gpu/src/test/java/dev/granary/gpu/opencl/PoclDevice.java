@@ -1,0 +1,16 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.gpu.DriverTraits;
+
+/** The device that tests marked with {@link NeedsPocl} run on. */
+final class PoclDevice {
+    private PoclDevice() {}
+
+    static boolean isPocl(OpenClDevice device) {
+        return device.target().vendor().equals(DriverTraits.POCL);
+    }
+
+    static OpenClDevice get() {
+        return OpenCl.devices().stream().filter(PoclDevice::isPocl).findFirst().orElseThrow();
+    }
+}

@@ -1,0 +1,92 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.Child;
+import dev.granary.gpu.Geometry;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a binary covers, seen from a process that has never compiled. PoCL's own messages tell whether its compiler ran. */
+@NeedsPocl
+class RestoreInNewProcessTest {
+    /** PoCL says so, with its debug output on, after it compiled a kernel for a launch. */
+    private static final String COMPILER_RAN = "WG function: ";
+
+    private static final String CACHED = "Using a cached WG function: ";
+
+    @TempDir
+    Path directory;
+
+    private String take(String... ways) throws Exception {
+        return new Child(TakeProgram.class, directory).run(ways);
+    }
+
+    private String restore(String file, String... announcedAndSizes) throws Exception {
+        Path own = Files.createTempDirectory(directory, "restore");
+        String[] arguments = new String[announcedAndSizes.length + 1];
+        arguments[0] = directory.resolve(file).toString();
+        System.arraycopy(announcedAndSizes, 0, arguments, 1, announcedAndSizes.length);
+        String output = new Child(RestoreProgram.class, own).set("POCL_DEBUG", "all").run(arguments);
+        assertEquals("RESTORED", Child.value(output, "origin"));
+        System.out.println(file + ": restore " + Child.value(output, "restoreMicros") + " us, launch "
+                + Child.value(output, "launchMicros") + " us (driver's own cache off), " + Files.size(directory.resolve(file)) + " bytes");
+        return output;
+    }
+
+    private static boolean compilerRan(String output) {
+        return output.replace(CACHED, "").contains(COMPILER_RAN) || output.contains("llvm_codegen");
+    }
+
+    private static void assertResult(String output, long size) {
+        assertEquals(String.valueOf(Arrays.hashCode(Samples.reversed(Geometry.of(Samples.COUNT).local(size), 2))),
+                Child.value(output, "result" + size));
+    }
+
+    @Test
+    @DisplayName("N1 a binary taken after the launch restores in a new process with the same output, and the compiler does not run")
+    void afterLaunch() throws Exception {
+        take("launched-16");
+        String output = restore("launched-16", "plain", "16");
+        assertResult(output, 16);
+        assertFalse(compilerRan(output), output);
+        assertTrue(output.contains(CACHED), output);
+    }
+
+    @Test
+    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, and the driver's messages show it")
+    void withoutLaunch() throws Exception {
+        take("none");
+        String output = restore("none", "plain", "16");
+        assertResult(output, 16);
+        assertTrue(compilerRan(output), output);
+    }
+
+    @Test
+    @DisplayName("N1 N5 a binary taken without a launch for two announced geometries runs both without the compiler")
+    void announced() throws Exception {
+        String taken = take("announced-16-64");
+        assertEquals("[reverse@256/16, reverse@256/64]", Child.value(taken, "announced-16-64"));
+        String output = restore("announced-16-64", "announced", "16", "64");
+        assertResult(output, 16);
+        assertResult(output, 64);
+        assertFalse(compilerRan(output), output);
+    }
+
+    @Test
+    @DisplayName("N5 a binary claims only the geometries that it is sure to cover: PoCL reads the wanted shapes once in a process")
+    void claims() throws Exception {
+        String taken = take("none", "announced-16", "announced-64", "launched-64");
+        assertEquals("[reverse@256/16]", Child.value(taken, "announced-16"), "a take without shapes before does not spoil it");
+        assertEquals("[]", Child.value(taken, "announced-64"));
+        assertEquals("[reverse@256/64]", Child.value(taken, "launched-64"));
+        assertFalse(compilerRan(restore("announced-16", "announced", "16")));
+        assertFalse(compilerRan(restore("launched-64", "plain", "64")));
+    }
+}

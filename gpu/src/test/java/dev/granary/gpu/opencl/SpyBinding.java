@@ -1,0 +1,131 @@
+package dev.granary.gpu.opencl;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Watches the calls that reach the real driver, and counts what is created and released. */
+class SpyBinding extends ClBinding {
+    final List<String> calls = new CopyOnWriteArrayList<>();
+    final List<String> builtWith = new CopyOnWriteArrayList<>();
+    private final Map<String, Integer> alive = new ConcurrentHashMap<>();
+    private final Map<String, Integer> created = new ConcurrentHashMap<>();
+
+    long count(String call) {
+        return calls.stream().filter(call::equals).count();
+    }
+
+    /** What was created and not released, by kind and handle; a negative number was released too often. */
+    Map<String, Integer> alive() {
+        return Map.copyOf(alive);
+    }
+
+    int created(String kind) {
+        return created.getOrDefault(kind, 0);
+    }
+
+    private long created(String kind, long handle) {
+        created.merge(kind, 1, Integer::sum);
+        add(kind, handle, 1);
+        return handle;
+    }
+
+    private void add(String kind, long handle, int change) {
+        alive.compute(kind + " " + handle, (key, before) -> {
+            int now = (before == null ? 0 : before) + change;
+            return now == 0 ? null : now;
+        });
+    }
+
+    @Override
+    long createContext(long device) {
+        return created("context", super.createContext(device));
+    }
+
+    @Override
+    void releaseContext(long context) {
+        add("context", context, -1);
+        super.releaseContext(context);
+    }
+
+    @Override
+    long createQueue(long context, long device) {
+        return created("queue", super.createQueue(context, device));
+    }
+
+    @Override
+    void releaseQueue(long queue) {
+        add("queue", queue, -1);
+        super.releaseQueue(queue);
+    }
+
+    @Override
+    long createProgramWithSource(long context, List<String> sources) {
+        calls.add("createProgramWithSource");
+        return created("program", super.createProgramWithSource(context, sources));
+    }
+
+    @Override
+    long createProgramWithBinary(long context, long device, MemorySegment binary) {
+        calls.add("createProgramWithBinary");
+        return created("program", super.createProgramWithBinary(context, device, binary));
+    }
+
+    @Override
+    boolean buildProgram(long program, long device, String options) {
+        builtWith.add(options);
+        return super.buildProgram(program, device, options);
+    }
+
+    @Override
+    MemorySegment programBinary(long program) {
+        calls.add("programBinary");
+        return super.programBinary(program);
+    }
+
+    @Override
+    void releaseProgram(long program) {
+        add("program", program, -1);
+        super.releaseProgram(program);
+    }
+
+    @Override
+    long createKernel(long program, String name) {
+        long kernel = created("kernel", super.createKernel(program, name));
+        calls.add("createKernel");
+        return kernel;
+    }
+
+    @Override
+    List<Long> createKernels(long program) {
+        List<Long> kernels = super.createKernels(program);
+        kernels.forEach(kernel -> created("kernel", kernel));
+        calls.add("createKernel");
+        return kernels;
+    }
+
+    @Override
+    void releaseKernel(long kernel) {
+        add("kernel", kernel, -1);
+        super.releaseKernel(kernel);
+    }
+
+    @Override
+    void launch(long queue, long kernel, List<Long> global, List<Long> local) {
+        calls.add("launch");
+        super.launch(queue, kernel, global, local);
+    }
+
+    @Override
+    long createBuffer(long context, long bytes) {
+        return created("buffer", super.createBuffer(context, bytes));
+    }
+
+    @Override
+    void releaseBuffer(long buffer) {
+        add("buffer", buffer, -1);
+        super.releaseBuffer(buffer);
+    }
+}
