@@ -18,7 +18,7 @@ final class OpenClTargets {
     static Target targetOf(DriverAnswers answers) {
         String platform = answers.platformName().toLowerCase(Locale.ROOT);
         if (platform.contains("portable computing language")) {
-            return target(DriverTraits.POCL, answers.deviceVersion(), answers.platformVersion());
+            return target(DriverTraits.POCL, withoutPreamble(answers.deviceVersion()), withoutPreamble(answers.platformVersion()));
         }
         if (platform.contains("nvidia")) {
             return target("nvidia", answers.deviceName() + " sm " + answers.nvidiaCapability(), answers.driverVersion());
@@ -28,6 +28,11 @@ final class OpenClTargets {
         }
         return target(answers.deviceVendor(), answers.deviceName() + " " + answers.deviceVersion(),
                 answers.driverVersion() + " " + answers.platformName() + " " + answers.platformVersion());
+    }
+
+    /** PoCL's versions begin with {@code OpenCL 3.0 PoCL }, which follows from the rest and would fill the names that people read. */
+    private static String withoutPreamble(String version) {
+        return version.replaceFirst("^OpenCL [0-9.]+ PoCL (HSTR: )?", "").replaceAll("\\s+", " ");
     }
 
     private static Target target(String vendor, String device, String driver) {
