@@ -52,7 +52,7 @@ final class PoclSpecialization {
 
     /** Runs {@code takeBinary} such that the binary covers the geometries if the driver lets it, beside what the environment asks for. */
     static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
-        TreeSet<String> shapes = shapes(geometries);
+        Set<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
             return takeBinary.get();
         }
@@ -96,7 +96,7 @@ final class PoclSpecialization {
         return small ? shape.append("-smallgrid").toString() : shape.toString();
     }
 
-    private static TreeSet<String> shapes(Collection<Geometry> geometries) {
+    private static Set<String> shapes(Collection<Geometry> geometries) {
         TreeSet<String> shapes = new TreeSet<>();
         geometries.stream().filter(geometry -> !geometry.local().isEmpty()).map(PoclSpecialization::shape).forEach(shapes::add);
         return shapes;
