@@ -10,6 +10,7 @@ import dev.granary.coordinator.Inventory;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,7 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code granary inspect}: verifies one entry and tells all that is known of it. */
 @Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
 final class InspectCommand implements Callable<Integer> {
-    private static final int SHOWN_CHARACTERS = 60;
+    private static final int SHOWN_CHARACTERS = 40;
 
     @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
     private String prefix = "";
@@ -40,8 +41,9 @@ final class InspectCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        prefix = prefix.toLowerCase(Locale.ROOT);
         if (!prefix.matches("[0-9a-f]{1,64}")) {
-            throw new UsageException("'" + prefix + "' is no id: ids consist of the digits 0-9 and a-f, as granary ls shows them");
+            throw new UsageException("'" + prefix + "' is no id: ids consist of up to 64 digits 0-9 and a-f, as granary ls shows them");
         }
         try (Inventory inventory = tier.open(stores.config())) {
             Catalog.Listed listed = find(inventory);
@@ -91,7 +93,7 @@ final class InspectCommand implements Callable<Integer> {
             table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
-            table.row("key", metadata.readableKey());
+            table.row("key", shortened(metadata.readableKey()));
         });
         for (Id.Field field : entry.id().fields().subList(4, entry.id().fields().size())) {
             table.row("  " + field.name(), shown(field));
@@ -123,6 +125,12 @@ final class InspectCommand implements Callable<Integer> {
 
     private static String shown(Id.Field field) {
         String text = field.text().strip().replaceAll("\\s+", " ");
-        return text.length() <= SHOWN_CHARACTERS ? text : text.substring(0, SHOWN_CHARACTERS) + "... (" + field.value().length + " bytes)";
+        String start = shortened(text);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
+    }
+
+    private static String shortened(String text) {
+        int end = text.offsetByCodePoints(0, Math.min(SHOWN_CHARACTERS, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, end) + "...";
     }
 }
