@@ -80,20 +80,21 @@ final class Uploads implements AutoCloseable {
         startWorker();
     }
 
-    /** True when nothing waits and nothing is under way. */
-    synchronized boolean isIdle() {
+    /** True when nothing waits and nothing is under way; called with the lock held. */
+    private boolean isIdle() {
         return queue.isEmpty() && underWay == 0;
     }
 
-    /** Waits until idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}. */
-    synchronized void awaitIdle(long deadline) throws InterruptedException {
+    /** Waits until idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}; true if it was idle. */
+    synchronized boolean awaitIdle(long deadline) throws InterruptedException {
         while (!isIdle() && !isClosed) {
             long left = deadline - System.nanoTime();
             if (left <= 0) {
-                return;
+                return false;
             }
             TimeUnit.NANOSECONDS.timedWait(this, left);
         }
+        return isIdle();
     }
 
     /** Stops; what was not uploaded stays in the outbox. What is under way counts as left, even if its answer still comes. */

@@ -84,11 +84,7 @@ final class WriteBehind implements AutoCloseable {
         if (!open.awaitNone(deadline)) {
             return false;
         }
-        if (uploads.isPresent()) {
-            uploads.get().awaitIdle(deadline);
-            return uploads.get().isIdle();
-        }
-        return true;
+        return uploads.isEmpty() || uploads.get().awaitIdle(deadline);
     }
 
     @Override
@@ -100,8 +96,13 @@ final class WriteBehind implements AutoCloseable {
     }
 
     private void take(Compiled compiled) {
-        if (incomplete.remove(compiled)) {
-            submit(() -> takeNow(compiled), failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+        open.begin(); // a flush of another thread must not see it neither incomplete nor open
+        try {
+            if (incomplete.remove(compiled)) {
+                submit(() -> takeNow(compiled), failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+            }
+        } finally {
+            open.end(1);
         }
     }
 

@@ -118,6 +118,11 @@ public record GranaryConfig(
             return this;
         }
 
+        /** Like {@link #directory(Path)}, from a text that a person wrote. */
+        public Builder directory(String path) throws ConfigException {
+            return directory(Setting.DIRECTORY.parse(path, "The directory"));
+        }
+
         /** The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. */
         public Builder capacity(String size) throws ConfigException {
             capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
