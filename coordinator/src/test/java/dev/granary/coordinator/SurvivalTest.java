@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -85,7 +86,7 @@ class SurvivalTest {
     @DisplayName("R21 what another made of a dead session is ignored or removed, and the sound uploads are done")
     void damagedSession() throws Exception {
         leaveBehind("s3://test", "a");
-        Path outbox = node.sessionFiles(Outbox.DIRECTORY).getFirst().getParent();
+        Path outbox = Objects.requireNonNull(node.sessionFiles(Outbox.DIRECTORY).getFirst().getParent());
         Files.write(outbox.resolve("f".repeat(64)), new byte[] {0, 7, 's'});
         Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
         Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(Outbox.DIRECTORY).getFirst()));

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,6 +47,10 @@ class GranaryConfigTest {
 
     private String mistake() {
         return String.valueOf(assertThrows(ConfigException.class, () -> builder().build()).getMessage());
+    }
+
+    private static String refusal(Executable code) {
+        return String.valueOf(assertThrows(ConfigException.class, code).getMessage());
     }
 
     private static void assertSays(String message, String... parts) {
@@ -111,11 +116,11 @@ class GranaryConfigTest {
     @Test
     @DisplayName("A wrong value in code stops at once")
     void wrongInCode() {
-        assertSays(assertThrows(ConfigException.class, () -> builder().bucket("kernels")).getMessage(), "The bucket is 'kernels'", "s3://name");
-        assertSays(assertThrows(ConfigException.class, () -> builder().capacity("much")).getMessage(), "'much'", "4GiB");
+        assertSays(refusal(() -> builder().bucket("kernels")), "The bucket is 'kernels'", "s3://name");
+        assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
         assertThrows(ConfigException.class, () -> builder().client(""));
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
-        assertSays(assertThrows(ConfigException.class, () -> builder().flushLimit(Duration.ofSeconds(-1))).getMessage(), "0 or more");
+        assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
                 () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, 0, Duration.ZERO));
     }
@@ -163,9 +168,9 @@ class GranaryConfigTest {
     @DisplayName("The file that GRANARY_CONFIG names is read instead of the usual one, and XDG_CONFIG_HOME moves that")
     void fileChoice() throws Exception {
         file("capacity = 1");
-        Path other = Files.createDirectories(home.resolve("other/granary"));
-        Files.writeString(other.resolve("config.toml"), "capacity = 2");
-        environment.put("XDG_CONFIG_HOME", other.getParent().toString());
+        Path other = home.resolve("other");
+        Files.writeString(Files.createDirectories(other.resolve("granary")).resolve("config.toml"), "capacity = 2");
+        environment.put("XDG_CONFIG_HOME", other.toString());
         assertEquals(2L << 20, builder().build().capacityBytes());
         environment.put("GRANARY_CONFIG", Files.writeString(home.resolve("named.toml"), "capacity = 3").toString());
         assertEquals(3L << 20, builder().build().capacityBytes());
@@ -190,7 +195,7 @@ class GranaryConfigTest {
         file("primitive-cache-capacity = 'x'");
         assertSays(mistake(), "config.toml", "primitive-cache-capacity");
         assertEquals(5, builder().primitiveCacheCapacity(5).build().primitiveCacheCapacity());
-        assertSays(assertThrows(ConfigException.class, () -> builder().primitiveCacheCapacity(-1)).getMessage(), "'-1'", "0 or more");
+        assertSays(refusal(() -> builder().primitiveCacheCapacity(-1)), "'-1'", "0 or more");
     }
 
     @ParameterizedTest
