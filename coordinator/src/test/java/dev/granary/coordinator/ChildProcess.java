@@ -16,6 +16,9 @@ final class ChildProcess {
     /** Compiles {@code a} against a bucket that hangs, says so, and waits to be killed. */
     static final String WAITS_IN_UPLOAD = "waits-in-upload";
 
+    /** Opens a Granary beside others and tells how many uploads it took over. */
+    static final String TELLS_ADOPTED = "tells-adopted";
+
     private ChildProcess() {}
 
     /** What the child does. */
@@ -25,6 +28,10 @@ final class ChildProcess {
         FakeEngine engine = new FakeEngine("child");
         engine.restoring = FakeEngine.Restores.DIES;
         Granary granary = new TestNode(Path.of(arguments[1]), bucket).open();
+        if (arguments[0].equals(TELLS_ADOPTED)) {
+            System.out.println(granary.statistics().adopted());
+            return;
+        }
         granary.primitive(engine, FakeDescriptor.of("a"));
         bucket.storing.await();
         System.out.println(arguments[0]);
@@ -39,11 +46,11 @@ final class ChildProcess {
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     }
 
-    /** Waits until the child says that it is in its role. */
-    static void awaitReady(Process child, String role) throws IOException {
+    /** Waits until the child says that. */
+    static void awaitLine(Process child, String expected) throws IOException {
         try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
             String line = out.readLine();
-            if (!role.equals(line)) {
+            if (!expected.equals(line)) {
                 throw new IOException("the child said: " + line);
             }
         }

@@ -17,6 +17,7 @@ final class FakeBucket implements PersistentCache {
     final AtomicInteger loads = new AtomicInteger();
     final AtomicInteger stores = new AtomicInteger();
     final CountDownLatch storing = new CountDownLatch(1);
+    final CountDownLatch released = new CountDownLatch(1);
     volatile Mood mood = Mood.WORKS;
 
     /** How it answers. */
@@ -50,21 +51,23 @@ final class FakeBucket implements PersistentCache {
             case IS_DOWN, IS_DAMAGED -> new StoreResult.Failed("nobody answers");
             case REFUSES_WRITES -> new StoreResult.Refused("not allowed");
             case THROWS -> throw new IllegalStateException("this store has a bug");
-            case HANGS -> hang();
-            case WORKS -> {
-                Entry first = entries.putIfAbsent(entry.id(), entry);
-                if (first == null) {
-                    yield new StoreResult.Stored(entry.binaries().byteSize());
-                }
-                yield first.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
-            }
+            case HANGS -> hang(entry);
+            case WORKS -> keep(entry);
         };
     }
 
-    private static StoreResult hang() {
+    private StoreResult keep(Entry entry) {
+        Entry first = entries.putIfAbsent(entry.id(), entry);
+        if (first == null) {
+            return new StoreResult.Stored(entry.binaries().byteSize());
+        }
+        return first.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
+    }
+
+    private StoreResult hang(Entry entry) {
         try {
-            new CountDownLatch(1).await();
-            throw new AssertionError("nobody counts it down");
+            released.await();
+            return keep(entry);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new StoreResult.Unknown("interrupted");

@@ -52,7 +52,7 @@ class LocalDirectoryTest {
     void readOnly() throws Exception {
         Files.createDirectories(node.directory);
         Assumptions.assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", node.directory.toString()),
-                "only root may mount, and only root's permissions need it");
+                "nothing can be mounted here, and root may write whatever the permissions");
         try {
             try (Granary granary = node.openWithoutBucket()) {
                 granary.primitive(engine, A);

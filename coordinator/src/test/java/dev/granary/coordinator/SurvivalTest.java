@@ -83,6 +83,23 @@ class SurvivalTest {
     }
 
     @Test
+    @DisplayName("D17 uploads that nobody wants are forgotten after 30 days, the beginnings of a session after one")
+    void forgotten() throws Exception {
+        leaveBehind("s3://first", "a");
+        Path sessions = node.directory.resolve("sessions");
+        Files.createDirectory(sessions.resolve("new-0123456789abcdef"));
+        node.now = node.now.plus(Duration.ofHours(23));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(2, list(sessions).size());
+        node.now = node.now.plus(Duration.ofHours(2));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(1, list(sessions).size());
+        node.now = node.now.plus(Duration.ofDays(30));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(List.of(), list(sessions));
+    }
+
+    @Test
     @DisplayName("R21 what another made of a dead session is ignored or removed, and the sound uploads are done")
     void damagedSession() throws Exception {
         leaveBehind("s3://test", "a");
@@ -136,8 +153,9 @@ class SurvivalTest {
                     assertEquals(Source.LOCAL, second.obtain(engine, A).source());
                 }
             }
-            Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory.resolve("elsewhere"));
-            child.destroyForcibly().waitFor();
+            Process child = ChildProcess.start(ChildProcess.TELLS_ADOPTED, node.directory);
+            ChildProcess.awaitLine(child, "0");
+            child.waitFor();
             assertEquals(1, node.sessionFiles(Outbox.DIRECTORY).size());
         }
     }
@@ -174,7 +192,7 @@ class SurvivalTest {
     @DisplayName("R21 D18 a process that is killed with uploads pending: the next one does them")
     void killedWithPendingUploads() throws Exception {
         Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
-        ChildProcess.awaitReady(child, ChildProcess.WAITS_IN_UPLOAD);
+        ChildProcess.awaitLine(child, ChildProcess.WAITS_IN_UPLOAD);
         try (Granary beside = node.open()) {
             assertEquals(0, beside.statistics().adopted(), "the child lives");
         }
