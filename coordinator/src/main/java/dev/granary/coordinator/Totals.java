@@ -101,6 +101,10 @@ public final class Totals {
         });
         counters.put("compiled", statistics.compiled());
         counters.put("compile-failures", statistics.compileFailures());
+        counters.put("refused-by-driver", statistics.refusedByDriver());
+        counters.put("quarantined", statistics.quarantined());
+        counters.put("dropped", statistics.dropped());
+        counters.put("left-for-later", statistics.leftForLater());
         counters.put("compile-millis", statistics.compileTime().toMillis());
         counters.put("saved-millis", statistics.timeSaved().toMillis());
         return counters;

@@ -78,6 +78,10 @@ class CommandTest {
     @DisplayName("A wrong configuration ends with 2 and says what to change")
     void wrongConfiguration() throws Exception {
         Cli.run("ls", "--dir", local, "--bucket", "kernels").exits(2).complains("granary: The bucket is 'kernels', but should be s3://name");
+        String manifest = Files.writeString(directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n").toString();
+        for (String command : List.of("run", "populate")) {
+            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest).exits(2).complains("The bucket is 'kernels'");
+        }
         Cli.run("ls", "--dir", local, "--endpoint", "localhost").exits(2).complains("The endpoint is 'localhost'", "http://127.0.0.1:9000");
         Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).complains("The capacity is 'big'", "500MiB");
         Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).complains("aws or minio");
