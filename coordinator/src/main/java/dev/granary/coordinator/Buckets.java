@@ -1,5 +1,6 @@
 package dev.granary.coordinator;
 
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.S3Config;
@@ -10,12 +11,17 @@ final class Buckets {
     private Buckets() {}
 
     /** The bucket tier, opened without asking the bucket; empty where none is configured. */
-    static Optional<BucketTier> open(GranaryConfig config) {
-        return config.bucket().map(location -> {
-            S3Config.Builder settings = S3Config.builder(location).client(config.client());
+    static Optional<BucketTier> open(GranaryConfig config) throws ConfigException {
+        if (config.bucket().isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            S3Config.Builder settings = S3Config.builder(config.bucket().get()).client(config.client());
             config.endpoint().ifPresent(settings::endpoint);
-            return BucketTier.open(settings.build());
-        });
+            return Optional.of(BucketTier.open(settings.build()));
+        } catch (IllegalArgumentException e) {
+            throw new ConfigException(e.getMessage() + ".");
+        }
     }
 
     /** What names the bucket among all buckets of all servers; empty text where none is configured. */

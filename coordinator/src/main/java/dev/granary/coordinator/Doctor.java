@@ -83,7 +83,13 @@ public final class Doctor {
     }
 
     private void examineBucket(GranaryConfig config) {
-        Optional<BucketTier> bucket = Buckets.open(config);
+        Optional<BucketTier> bucket;
+        try {
+            bucket = Buckets.open(config);
+        } catch (ConfigException e) {
+            problem("bucket", String.valueOf(e.getMessage()), "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
+            return;
+        }
         if (bucket.isEmpty()) {
             sound("bucket", "none is configured: kernels are shared on this machine only (--bucket or GRANARY_BUCKET)");
             return;

@@ -14,6 +14,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 
@@ -28,6 +29,8 @@ public final class Granary implements AutoCloseable {
     /** An id that nothing has: to ask for it is to connect. */
     private static final Id CONNECTING =
             Id.builder(new Target(Backend.OPENCL, "granary", "none", "none")).field("kind", "connect").build();
+
+    private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
     private final GranaryConfig config;
     private final Stores stores;
@@ -58,7 +61,12 @@ public final class Granary implements AutoCloseable {
 
     /** Like {@link #open(GranaryConfig)}; {@code whenPublished} hears what became of each entry that was compiled or published here. */
     public static Granary open(GranaryConfig config, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
-        return new Granary(config, Stores.open(config), whenPublished);
+        return over(config, Stores.open(config), whenPublished);
+    }
+
+    /** Like {@link #open(GranaryConfig, BiConsumer)}, over stores that are open. */
+    static Granary over(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
+        return new Granary(config, stores, whenPublished);
     }
 
     /**
@@ -138,7 +146,7 @@ public final class Granary implements AutoCloseable {
      */
     public boolean flush(Duration limit) {
         try {
-            return writeBehind.flush(System.nanoTime() + limit.toNanos());
+            return writeBehind.flush(System.nanoTime() + Math.min(limit.toSeconds(), LONGEST_SECONDS) * 1_000_000_000 + limit.toNanosPart());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

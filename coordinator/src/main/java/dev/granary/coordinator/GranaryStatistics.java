@@ -16,9 +16,9 @@ import java.util.Optional;
  * @param notCacheable primitives made from source because their id is empty
  * @param refusedByDriver verified binaries that the driver would not take; each was dropped and compiled anew
  * @param recompiledByDriver binaries that the driver took and compiled anew; each is published again
- * @param quarantined entries that were not tried because they ended a process before
+ * @param quarantined entries that were not tried because they ended a process before; one that is in both tiers counts in each
  * @param withoutBinaries compiled primitives whose binaries could not be taken
- * @param dropped entries that could not be kept for upload
+ * @param dropped entries that could not be stored, or not be kept for upload
  * @param leftForLater uploads that the next process will do
  * @param adopted uploads taken over from processes that ended before
  * @param compileTime time spent compiling

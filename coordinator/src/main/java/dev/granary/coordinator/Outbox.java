@@ -12,9 +12,8 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * What this process still has to upload, as one small file per entry: bucket and id. The entry itself is in the local tier. A process that
@@ -56,26 +55,24 @@ final class Outbox {
         Files.deleteIfExists(directory.resolve(id.hash().hex()));
     }
 
-    /** Moves what a dead session has to upload to the same bucket into this outbox, and returns it. */
-    List<Id> inherit(Path deadSession) throws IOException {
-        List<Id> inherited = new ArrayList<>();
+    /** Moves what a dead session has to upload to the same bucket into this outbox, and tells each. */
+    void inherit(Path deadSession, Consumer<Id> inherited) throws IOException {
         Path theirs = deadSession.resolve(DIRECTORY);
         if (!Files.isDirectory(theirs)) {
-            return inherited;
+            return;
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(theirs)) {
             for (Path file : files) {
                 switch (read(file)) {
                     case Note.Ours ours -> {
                         Files.move(file, directory.resolve(ours.id().hash().hex()), StandardCopyOption.ATOMIC_MOVE);
-                        inherited.add(ours.id());
+                        inherited.accept(ours.id());
                     }
                     case Note.OfAnotherBucket _ -> {} // waits for a process that knows the bucket
                     case Note.Unreadable _ -> Files.delete(file);
                 }
             }
         }
-        return inherited;
     }
 
     /** What a file of a dead session says. */

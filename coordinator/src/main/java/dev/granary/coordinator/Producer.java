@@ -7,8 +7,13 @@ import java.net.UnknownHostException;
 final class Producer {
     private Producer() {}
 
+    /** Found out at first use, on a thread that nobody waits for: asking for the host's name may ask a server. */
+    private static final class Name {
+        static final String VALUE = host() + "/" + ProcessHandle.current().pid();
+    }
+
     static String name() {
-        return host() + "/" + ProcessHandle.current().pid();
+        return Name.VALUE;
     }
 
     private static String host() {

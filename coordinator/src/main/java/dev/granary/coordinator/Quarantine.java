@@ -6,11 +6,13 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /**
  * Remembers entries during whose restore a process ended: drivers abort the process on binaries that they do not like, checksums or not.
@@ -23,11 +25,12 @@ final class Quarantine {
     static final String TRYING = "trying";
 
     private static final Duration LENGTH = Duration.ofDays(1);
+    private static final Pattern NAME = Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}");
 
     private final Path trying;
     private final Path directory;
     private final InstantSource clock;
-    private final Set<String> names = ConcurrentHashMap.newKeySet();
+    private final Map<String, Instant> until = new ConcurrentHashMap<>();
 
     /**
      * The quarantine of {@code localDirectory}, as its past processes left it.
@@ -45,7 +48,11 @@ final class Quarantine {
 
     /** True where {@code entry} must not be tried now. */
     boolean holds(Entry entry) {
-        return !names.isEmpty() && names.contains(name(entry));
+        if (until.isEmpty()) {
+            return false;
+        }
+        Instant end = until.get(name(entry));
+        return end != null && clock.instant().isBefore(end);
     }
 
     /** Marks that {@code entry} is about to be restored. */
@@ -75,23 +82,30 @@ final class Quarantine {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(marks)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
+                if (!NAME.matcher(name).matches()) {
+                    Files.deleteIfExists(file);
+                    continue;
+                }
+                Instant now = clock.instant();
+                Files.setLastModifiedTime(file, FileTime.from(now)); // the day begins when the mark is found
                 Files.createDirectories(directory);
                 Files.move(file, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
-                names.add(name);
-                WarnOnce.warn("quarantine",
+                until.put(name, now.plus(LENGTH));
+                WarnOnce.warn("quarantined",
                         "A process ended while it restored entry " + name.substring(0, name.indexOf('-')) + "; it is not tried for a day.");
             }
         }
     }
 
     private void readNames() throws IOException {
-        Instant oldest = clock.instant().minus(LENGTH);
+        Instant now = clock.instant();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
-                if (Files.getLastModifiedTime(file).toInstant().isBefore(oldest)) {
-                    Files.deleteIfExists(file);
+                Instant end = Files.getLastModifiedTime(file).toInstant().plus(LENGTH);
+                if (now.isBefore(end)) {
+                    until.put(file.getFileName().toString(), end);
                 } else {
-                    names.add(file.getFileName().toString());
+                    Files.deleteIfExists(file);
                 }
             }
         }

@@ -3,12 +3,13 @@ package dev.granary.coordinator;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
@@ -27,8 +28,14 @@ final class Session implements AutoCloseable {
     private static final Duration STILLBORN_AGE = Duration.ofDays(1);
     private static final Duration FORGOTTEN_AGE = Duration.ofDays(30);
 
-    /** Sessions of this JVM: locking their files again would not fail but, when closed, drop the first lock (POSIX). */
-    private static final Set<Path> OURS = ConcurrentHashMap.newKeySet();
+    /**
+     * The names of this JVM's sessions, whatever path led to them: their files must not even be opened again, since closing any channel
+     * of a file drops all locks that the process has on it (POSIX).
+     */
+    private static final Set<String> OURS = ConcurrentHashMap.newKeySet();
+
+    /** File locks do not exclude threads of one JVM from each other. */
+    private static final Object ADOPTING = new Object();
 
     private final Path sessions;
     private final Path directory;
@@ -47,20 +54,20 @@ final class Session implements AutoCloseable {
      */
     static Session begin(Path localDirectory) throws IOException {
         Path sessions = localDirectory.resolve("sessions");
-        Files.createDirectories(sessions, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Files.createDirectories(sessions); // private like the directory that it is in
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
         Path unborn = Files.createDirectory(sessions.resolve(UNBORN + name));
-        FileChannel channel = FileChannel.open(lockFile(unborn), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         Path directory = sessions.resolve(name);
+        OURS.add(name);
+        FileChannel channel = FileChannel.open(lockFile(unborn), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
-            OURS.add(directory);
             channel.lock();
             // Visible to others only now, when the lock is held: nobody can take it for a dead one.
             Files.move(unborn, directory, StandardCopyOption.ATOMIC_MOVE);
             return new Session(sessions, directory, channel);
         } catch (IOException | RuntimeException e) {
-            OURS.remove(directory);
             channel.close();
+            OURS.remove(name);
             throw e;
         }
     }
@@ -77,15 +84,33 @@ final class Session implements AutoCloseable {
         void inherit(Path deadSession) throws IOException;
     }
 
-    /** Lets {@code heir} inherit from every session that has ended, and removes those that are empty then. */
-    void adoptDead(Heir heir) throws IOException {
+    /**
+     * Lets {@code heir} inherit from every session that has ended, and removes those that are empty then. A session that cannot be read
+     * does not keep the others from being inherited.
+     *
+     * @param now by which ages are told
+     */
+    void adoptDead(Heir heir, Instant now) throws IOException {
         try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
             for (Path session : all) {
-                if (session.getFileName().toString().startsWith(UNBORN)) {
-                    removeIfStillborn(session);
-                } else if (!OURS.contains(session)) {
-                    adopt(session, heir);
+                try {
+                    adoptIfDead(session, heir, now);
+                } catch (IOException | OverlappingFileLockException e) {
+                    WarnOnce.warn("inherit", "What an ended process left in " + session + " could not be taken over: " + e);
                 }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static void adoptIfDead(Path session, Heir heir, Instant now) throws IOException {
+        String name = session.getFileName().toString();
+        synchronized (ADOPTING) {
+            if (name.startsWith(UNBORN)) {
+                removeIfStillborn(session, now);
+            } else if (!OURS.contains(name) && Files.isDirectory(session)) {
+                adopt(session, heir, now);
             }
         }
     }
@@ -105,7 +130,7 @@ final class Session implements AutoCloseable {
             WarnOnce.warn("session", "The session " + directory + " could not be removed: " + e);
         } finally {
             closeChannel();
-            OURS.remove(directory);
+            OURS.remove(directory.getFileName().toString());
         }
     }
 
@@ -118,17 +143,17 @@ final class Session implements AutoCloseable {
     }
 
     /** A process that ended in the middle of {@link #begin} leaves a directory that nobody ever locked. */
-    private static void removeIfStillborn(Path session) throws IOException {
-        if (isOlderThan(session, STILLBORN_AGE)) {
+    private static void removeIfStillborn(Path session, Instant now) throws IOException {
+        if (isOlderThan(session, STILLBORN_AGE, now)) {
             deleteAll(session);
         }
     }
 
-    private static boolean isOlderThan(Path file, Duration age) throws IOException {
-        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(age));
+    private static boolean isOlderThan(Path file, Duration age, Instant now) throws IOException {
+        return Files.getLastModifiedTime(file).toInstant().isBefore(now.minus(age));
     }
 
-    private static void adopt(Path session, Heir heir) throws IOException {
+    private static void adopt(Path session, Heir heir, Instant now) throws IOException {
         Path file = lockFile(session);
         if (!Files.exists(file)) {
             deleteAll(session);
@@ -137,7 +162,7 @@ final class Session implements AutoCloseable {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE); @Nullable FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 heir.inherit(session);
-                if (isEmpty(session.resolve(Outbox.DIRECTORY)) || isOlderThan(session, FORGOTTEN_AGE)) {
+                if (isEmpty(session.resolve(Outbox.DIRECTORY)) || isOlderThan(session, FORGOTTEN_AGE, now)) {
                     deleteAll(session); // else it has uploads for a bucket that this process does not know
                 }
             }

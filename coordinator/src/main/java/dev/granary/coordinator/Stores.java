@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Id;
+import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalConfig;
@@ -37,33 +38,43 @@ record Stores(
         InstantSource clock) {
     /** Opens what {@code config} names. */
     static Stores open(GranaryConfig config) throws ConfigException {
-        InstantSource clock = InstantSource.system();
+        return open(config, Buckets.open(config), InstantSource.system());
+    }
+
+    /** Opens the local tier that {@code config} names, over that bucket; what is to be uploaded is noted under the configured bucket's name. */
+    static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
         Tier local = new Tier(Source.LOCAL, openLocal(config));
-        Optional<Tier> bucket = Buckets.open(config).map(tier -> new Tier(Source.BUCKET, tier));
-        Totals totals = new Totals(config.directory());
-        List<Id> inherited = new ArrayList<>();
+        Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
+        Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
+                new Totals(config.directory()), clock);
         if (!Files.isWritable(config.directory())) {
-            return new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), inherited, totals, clock);
+            return alone;
         }
         try {
             Session session = Session.begin(config.directory());
-            Quarantine quarantine = new Quarantine(config.directory(), session, clock);
-            Optional<Outbox> outbox = Optional.empty();
-            if (config.bucket().isPresent()) {
-                outbox = Optional.of(new Outbox(session, Buckets.name(config)));
+            try {
+                return alone.with(session, config);
+            } catch (IOException | RuntimeException e) {
+                session.close();
+                throw e;
             }
-            Optional<Outbox> heir = outbox;
-            session.adoptDead(dead -> {
-                quarantine.inherit(dead);
-                if (heir.isPresent()) {
-                    inherited.addAll(heir.get().inherit(dead));
-                }
-            });
-            return new Stores(local, bucket, Optional.of(session), outbox, Optional.of(quarantine), inherited, totals, clock);
         } catch (IOException e) {
             WarnOnce.warn("session", "The directory " + config.directory() + " cannot be written, so uploads do not survive this process: " + e);
-            return new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), inherited, totals, clock);
+            return alone;
         }
+    }
+
+    private Stores with(Session mine, GranaryConfig config) throws IOException {
+        Quarantine marks = new Quarantine(config.directory(), mine, clock);
+        Optional<Outbox> box = bucket.isPresent() ? Optional.of(new Outbox(mine, Buckets.name(config))) : Optional.empty();
+        List<Id> found = new ArrayList<>();
+        mine.adoptDead(dead -> {
+            marks.inherit(dead);
+            if (box.isPresent()) {
+                box.get().inherit(dead, found::add);
+            }
+        }, clock.instant());
+        return new Stores(local, bucket, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
     }
 
     /** The tiers in the order in which a look-up asks. */

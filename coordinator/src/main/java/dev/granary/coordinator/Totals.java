@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -11,6 +13,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Counters of all processes that have used a local directory, added up as each closes: what {@code granary stats} shows. A process that is
@@ -18,6 +22,9 @@ import java.util.TreeMap;
  */
 public final class Totals {
     private static final Object IN_THIS_JVM = new Object(); // file locks do not exclude threads of one JVM from each other
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Path file;
     private final Path lock;
@@ -35,7 +42,7 @@ public final class Totals {
             Properties stored = new Properties();
             try (Reader in = Files.newBufferedReader(file)) {
                 stored.load(in);
-            } catch (IllegalArgumentException e) {
+            } catch (IllegalArgumentException | CharacterCodingException e) {
                 return totals; // not a properties file any more: counted anew
             }
             stored.stringPropertyNames().forEach(name -> add(totals, name, stored.getProperty(name)));
@@ -47,12 +54,26 @@ public final class Totals {
     void add(GranaryStatistics statistics) throws IOException {
         synchronized (IN_THIS_JVM) {
             try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                    var _ = channel.lock()) {
+                    var _ = lock(channel)) {
                 Map<String, Long> totals = read();
                 counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
                 write(totals);
             }
         }
+    }
+
+    /** A process that was stopped while it held the lock must not keep others from ending. */
+    private static FileLock lock(FileChannel channel) throws IOException {
+        long start = System.nanoTime();
+        FileLock held = channel.tryLock();
+        while (held == null) {
+            if (System.nanoTime() - start > PATIENCE_NANOS) {
+                throw new IOException("another process keeps the statistics locked");
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+            held = channel.tryLock();
+        }
+        return held;
     }
 
     private void write(Map<String, Long> totals) throws IOException {
@@ -80,6 +101,10 @@ public final class Totals {
         });
         counters.put("compiled", statistics.compiled());
         counters.put("compile-failures", statistics.compileFailures());
+        counters.put("refused-by-driver", statistics.refusedByDriver());
+        counters.put("quarantined", statistics.quarantined());
+        counters.put("dropped", statistics.dropped());
+        counters.put("left-for-later", statistics.leftForLater());
         counters.put("compile-millis", statistics.compileTime().toMillis());
         counters.put("saved-millis", statistics.timeSaved().toMillis());
         return counters;

@@ -9,6 +9,7 @@ import java.util.ArrayDeque;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -32,8 +33,13 @@ final class Uploads implements AutoCloseable {
     private int underWay; // guarded by this
     private boolean isClosed; // guarded by this
 
-    /** One upload that waits; {@code entry} is null where it must be read from the local tier. */
-    private record Waiting(Id id, @Nullable Entry entry, BiConsumer<Id, StoreResult> whenDone) {}
+    /**
+     * One upload that waits.
+     *
+     * @param entry null where it must be read from the local tier
+     * @param isNoted true where the outbox keeps it for the next process
+     */
+    private record Waiting(Id id, @Nullable Entry entry, boolean isNoted, BiConsumer<Id, StoreResult> whenDone) {}
 
     Uploads(Tier local, Tier bucket, Optional<Outbox> outbox, Counters counters) {
         this.local = local;
@@ -42,74 +48,78 @@ final class Uploads implements AutoCloseable {
         this.counters = counters;
     }
 
-    /** Uploads {@code entry} soon; {@code isLocal} tells whether it can be read from the local tier when its turn comes. */
+    /** Uploads {@code entry} soon; {@code inLocalTier} tells whether it can be read from the local tier later. */
     void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
-        note(entry.id());
-        boolean readable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
+        boolean isReadable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
+        boolean isNoted = isReadable && note(entry.id());
+        long bytes = entry.binaries().byteSize();
         synchronized (this) {
-            long bytes = entry.binaries().byteSize();
-            if (bytesInMemory + bytes <= MEMORY_BYTES || queue.isEmpty()) {
-                bytesInMemory += bytes;
-                queue.add(new Waiting(entry.id(), entry, whenDone));
-            } else if (readable) {
-                queue.add(new Waiting(entry.id(), null, whenDone));
-            } else {
-                counters.dropped.increment();
+            if (isClosed) {
+                countUndone(isNoted, 1);
                 return;
             }
+            if (bytesInMemory + bytes <= MEMORY_BYTES || queue.isEmpty()) {
+                bytesInMemory += bytes;
+                queue.add(new Waiting(entry.id(), entry, isNoted, whenDone));
+                startWorker();
+                return;
+            } else if (isReadable) {
+                queue.add(new Waiting(entry.id(), null, isNoted, whenDone));
+                startWorker();
+                return;
+            }
+            counters.dropped.increment();
         }
-        startWorker();
+        whenDone.accept(entry.id(), new StoreResult.Failed("too much waits for the bucket, and the local tier could not keep it"));
     }
 
     /** Uploads what another process left; the entry is in the local tier, if anywhere. */
-    void addInherited(Id id) {
+    synchronized void addInherited(Id id) {
         counters.adopted.increment();
-        synchronized (this) {
-            queue.add(new Waiting(id, null, (_, _) -> {}));
-        }
+        queue.add(new Waiting(id, null, true, (_, _) -> {}));
         startWorker();
     }
 
-    /** True when nothing waits and nothing is under way. */
-    synchronized boolean isIdle() {
+    /** True when nothing waits and nothing is under way; called with the lock held. */
+    private boolean isIdle() {
         return queue.isEmpty() && underWay == 0;
     }
 
-    /** How many wait or are under way. */
-    synchronized int pending() {
-        return queue.size() + underWay;
-    }
-
-    /** Waits until idle, or until {@code System.nanoTime()} has reached {@code deadline}. */
-    synchronized void awaitIdle(long deadline) throws InterruptedException {
-        while (!isIdle()) {
+    /** Waits until idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}; true if it was idle. */
+    synchronized boolean awaitIdle(long deadline) throws InterruptedException {
+        while (!isIdle() && !isClosed) {
             long left = deadline - System.nanoTime();
             if (left <= 0) {
-                return;
+                return false;
             }
-            wait(Math.max(1, left / 1_000_000));
+            TimeUnit.NANOSECONDS.timedWait(this, left);
         }
+        return isIdle();
     }
 
-    /** Stops; what was not uploaded stays in the outbox. */
+    /** Stops; what was not uploaded stays in the outbox. What is under way counts as left, even if its answer still comes. */
     @Override
-    public void close() {
-        synchronized (this) {
+    public synchronized void close() {
+        if (!isClosed) {
             isClosed = true;
-            counters.leftForLater.add(queue.size() + (long) underWay);
+            queue.forEach(waiting -> countUndone(waiting.isNoted(), 1));
+            counters.leftForLater.add(underWay);
             queue.clear();
+            workers.shutdownNow();
+            notifyAll();
         }
-        workers.shutdownNow();
     }
 
+    private void countUndone(boolean isNoted, int count) {
+        (isNoted ? counters.leftForLater : counters.dropped).add(count);
+    }
+
+    /** Called with the lock held: nobody closes between the question and the start. */
     private void startWorker() {
-        synchronized (this) {
-            if (isClosed || underWay >= AT_ONCE) {
-                return;
-            }
+        if (!isClosed && underWay < AT_ONCE) {
             underWay++;
+            workers.execute(this::work);
         }
-        workers.execute(this::work);
     }
 
     private void work() {
@@ -117,7 +127,7 @@ final class Uploads implements AutoCloseable {
             Waiting next;
             synchronized (this) {
                 next = queue.poll();
-                if (next == null || isClosed) {
+                if (next == null) {
                     underWay--;
                     notifyAll();
                     return;
@@ -126,43 +136,63 @@ final class Uploads implements AutoCloseable {
                     bytesInMemory -= next.entry().binaries().byteSize();
                 }
             }
-            upload(next);
+            try {
+                finish(next, upload(next));
+            } catch (RuntimeException e) { // a store or a listener that breaks its contract must not end this worker
+                WarnOnce.warn("upload", "An upload failed: " + e);
+                finish(next, new StoreResult.Failed(e.toString()));
+            }
         }
     }
 
-    private void upload(Waiting next) {
-        Entry entry = next.entry();
-        if (entry == null && local.cache().load(next.id()) instanceof LoadResult.Hit hit) {
-            entry = hit.entry();
+    private StoreResult upload(Waiting next) {
+        if (next.entry() != null) {
+            return bucket.store(next.entry());
         }
-        if (entry == null) {
-            counters.dropped.increment(); // evicted before its turn came
-            forget(next.id());
-            next.whenDone().accept(next.id(), new StoreResult.Failed("it left the local tier before it was uploaded"));
-            return;
-        }
-        StoreResult result = bucket.store(entry);
+        return switch (local.cache().load(next.id())) {
+            case LoadResult.Hit hit -> bucket.store(hit.entry());
+            case LoadResult.Absent _, LoadResult.Damaged _ -> {
+                counters.dropped.increment();
+                yield new StoreResult.Refused("it left the local tier before it was uploaded");
+            }
+            case LoadResult.Unavailable lost -> new StoreResult.Failed(lost.cause());
+        };
+    }
+
+    private void finish(Waiting done, StoreResult result) {
         switch (result) {
-            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _, StoreResult.Refused _ -> forget(next.id());
-            case StoreResult.Failed _, StoreResult.Unknown _ -> counters.leftForLater.increment();
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _, StoreResult.Refused _ -> forget(done);
+            case StoreResult.Failed _, StoreResult.Unknown _ -> {
+                synchronized (this) {
+                    if (!isClosed) { // else it was counted when that happened
+                        countUndone(done.isNoted(), 1);
+                    }
+                }
+            }
         }
-        next.whenDone().accept(next.id(), result);
+        try {
+            done.whenDone().accept(done.id(), result);
+        } catch (RuntimeException e) {
+            WarnOnce.warn("listener", "The listener for published entries failed: " + e);
+        }
     }
 
-    private void note(Id id) {
+    private boolean note(Id id) {
         try {
             if (outbox.isPresent()) {
                 outbox.get().add(id);
             }
+            return outbox.isPresent();
         } catch (IOException e) {
             WarnOnce.warn("outbox", "The outbox cannot be written, so uploads do not survive this process: " + e);
+            return false;
         }
     }
 
-    private void forget(Id id) {
+    private void forget(Waiting done) {
         try {
-            if (outbox.isPresent()) {
-                outbox.get().remove(id);
+            if (done.isNoted() && outbox.isPresent()) {
+                outbox.get().remove(done.id());
             }
         } catch (IOException e) {
             WarnOnce.warn("outbox", "The outbox cannot be written; an entry will be uploaded again: " + e);

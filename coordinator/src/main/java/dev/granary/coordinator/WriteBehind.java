@@ -13,12 +13,11 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Phaser;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /**
  * All that happens after the caller has its primitive: taking the binaries when they are whole, storing them in the local tier, handing them to
@@ -31,10 +30,9 @@ final class WriteBehind implements AutoCloseable {
     private final Optional<Uploads> uploads;
     private final Counters counters;
     private final InstantSource clock;
-    private final String producer;
     private final BiConsumer<Id, StoreResult> whenPublished;
     private final Set<Compiled> incomplete = ConcurrentHashMap.newKeySet();
-    private final Phaser running = new Phaser(1);
+    private final OpenTasks open = new OpenTasks();
     private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
             1, 1, 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(QUEUE_LENGTH), DaemonThreads.named("granary-write-behind"));
 
@@ -55,57 +53,62 @@ final class WriteBehind implements AutoCloseable {
         this.counters = counters;
         this.clock = clock;
         this.whenPublished = whenPublished;
-        this.producer = Producer.name();
     }
 
     /** Stores a compiled primitive's binaries as soon as they are whole. */
     void compiled(Primitive primitive, Duration compileTime) {
         Compiled compiled = new Compiled(primitive, compileTime);
         incomplete.add(compiled);
-        primitive.onBinariesComplete(() -> take(compiled));
+        try {
+            primitive.onBinariesComplete(() -> take(compiled));
+        } catch (RuntimeException e) { // the caller has a sound primitive: nobody else need know
+            incomplete.remove(compiled);
+            counters.withoutBinaries.increment();
+            WarnOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+        }
     }
 
     /** Stores an entry that came from the bucket in the local tier. */
     void fill(Entry entry) {
-        submit(() -> local.store(entry));
+        submit(() -> local.store(entry), _ -> {});
     }
 
     /** Sends an entry of the local tier to the bucket as well. */
     void publish(Entry entry) {
-        submit(() -> upload(entry, StoreResult.DUPLICATE));
+        submit(() -> upload(entry, StoreResult.DUPLICATE), failed -> whenPublished.accept(entry.id(), failed));
     }
 
     /** Takes all binaries, whole or not (the driver is asked to complete them), and waits for all that is under way until the deadline. */
     boolean flush(long deadline) throws InterruptedException {
         incomplete.forEach(this::take);
-        int phase = running.arrive();
-        try {
-            running.awaitAdvanceInterruptibly(phase, Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException e) {
+        if (!open.awaitNone(deadline)) {
             return false;
         }
-        if (uploads.isPresent()) {
-            uploads.get().awaitIdle(deadline);
-            return uploads.get().isIdle();
-        }
-        return true;
+        return uploads.isEmpty() || uploads.get().awaitIdle(deadline);
     }
 
     @Override
     public void close() {
-        counters.dropped.add(worker.shutdownNow().size());
+        int unbegun = worker.shutdownNow().size();
+        counters.dropped.add(unbegun);
+        open.end(unbegun);
         uploads.ifPresent(Uploads::close);
     }
 
     private void take(Compiled compiled) {
-        if (incomplete.remove(compiled)) {
-            submit(() -> takeNow(compiled));
+        open.begin(); // a flush of another thread must not see it neither incomplete nor open
+        try {
+            if (incomplete.remove(compiled)) {
+                submit(() -> takeNow(compiled), failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+            }
+        } finally {
+            open.end(1);
         }
     }
 
     private void takeNow(Compiled compiled) {
         Primitive primitive = compiled.primitive;
-        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
+        KernelBinaries binaries = binaries(primitive);
         Id id = primitive.descriptor().getId();
         if (binaries.isEmpty()) {
             counters.withoutBinaries.increment();
@@ -113,7 +116,7 @@ final class WriteBehind implements AutoCloseable {
             return;
         }
         Entry entry = Entry.of(id, binaries, compiled.compileTime,
-                new EntryMetadata(Version.NUMBER, producer, clock.instant(), primitive.kernels(), primitive.geometries(),
+                new EntryMetadata(Version.NUMBER, Producer.name(), clock.instant(), primitive.kernels(), primitive.geometries(),
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         if (uploads.isPresent()) {
@@ -123,26 +126,45 @@ final class WriteBehind implements AutoCloseable {
         }
     }
 
+    private static KernelBinaries binaries(Primitive primitive) {
+        try {
+            return primitive.getBinaries(BinaryKind.KERNEL);
+        } catch (RuntimeException e) {
+            WarnOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+            return KernelBinaries.none();
+        }
+    }
+
     private void upload(Entry entry, StoreResult inLocalTier) {
         uploads.ifPresent(bucket -> bucket.add(entry, inLocalTier, whenPublished));
     }
 
-    private void submit(Runnable task) {
-        running.register();
+    /** Runs {@code task} behind; one that cannot be run, or fails, is counted as dropped and told to {@code whenFailed}. */
+    private void submit(Runnable task, Consumer<StoreResult> whenFailed) {
+        open.begin();
         try {
             worker.execute(() -> {
                 try {
                     task.run();
                 } catch (RuntimeException e) {
-                    counters.withoutBinaries.increment();
                     WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
+                    drop(whenFailed, e.toString());
                 } finally {
-                    running.arriveAndDeregister();
+                    open.end(1);
                 }
             });
         } catch (RejectedExecutionException e) {
-            running.arriveAndDeregister();
-            counters.dropped.increment();
+            open.end(1);
+            drop(whenFailed, "too much waits to be stored");
+        }
+    }
+
+    private void drop(Consumer<StoreResult> whenFailed, String cause) {
+        counters.dropped.increment();
+        try {
+            whenFailed.accept(new StoreResult.Failed(cause));
+        } catch (RuntimeException e) {
+            WarnOnce.warn("listener", "The listener for published entries failed: " + e);
         }
     }
 }

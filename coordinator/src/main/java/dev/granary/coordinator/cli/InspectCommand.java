@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -45,8 +46,9 @@ final class InspectCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        prefix = prefix.toLowerCase(Locale.ROOT);
         if (!prefix.matches("[0-9a-f]{1,64}")) {
-            throw new UsageException("'" + prefix + "' is no id: ids consist of the digits 0-9 and a-f, as granary ls shows them");
+            throw new UsageException("'" + prefix + "' is no id: ids consist of up to 64 digits 0-9 and a-f, as granary ls shows them");
         }
         try (Inventory inventory = tier.open(stores.config())) {
             Catalog.Listed listed = find(inventory);
@@ -96,7 +98,7 @@ final class InspectCommand implements Callable<Integer> {
             table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
-            table.row("key", metadata.readableKey());
+            table.row("key", shortened(metadata.readableKey()));
         });
         List<Id.Field> fields = entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
         fields.stream().limit(SHOWN_FIELDS).forEach(field -> table.row("  " + field.name(), shown(field)));
@@ -135,6 +137,12 @@ final class InspectCommand implements Callable<Integer> {
 
     private static String shown(Id.Field field) {
         String text = whole(field).strip().replaceAll("\\s+", " ");
-        return text.length() <= SHOWN_CHARACTERS ? text : text.substring(0, SHOWN_CHARACTERS) + "... (" + field.value().length + " bytes)";
+        String start = shortened(text);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
+    }
+
+    private static String shortened(String text) {
+        int end = text.offsetByCodePoints(0, Math.min(SHOWN_CHARACTERS, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, end) + "...";
     }
 }

@@ -14,7 +14,6 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,12 +55,8 @@ final class KernelRun {
             Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
             return new Result.Got(kernel.name(), descriptor, got.source(), got.took(), bytes);
-        } catch (CompileException | RuntimeException e) {
-            return failed(kernel, start, String.valueOf(e.getMessage()));
-        } catch (NoSuchFileException e) {
-            return failed(kernel, start, "there is no file " + e.getFile() + ": correct source or include in the manifest");
-        } catch (IOException e) {
-            return failed(kernel, start, "a file cannot be read: " + e.getMessage());
+        } catch (CompileException | IOException | RuntimeException e) {
+            return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage());
         }
     }
 

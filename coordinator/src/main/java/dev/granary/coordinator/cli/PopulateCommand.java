@@ -70,8 +70,8 @@ final class PopulateCommand implements Callable<Integer> {
             }
             if (!isPublished) {
                 published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
-                err.println("granary: what was not published stays in " + config.directory()
-                        + " and is uploaded by the next granary process that uses it with this bucket.");
+                err.println("granary: all kernels that compiled are in " + config.directory() + "; remove the cause and populate again, which"
+                        + " uploads them without compiling.");
                 err.flush();
             }
             return run.failures() == 0 && isPublished ? 0 : 1;

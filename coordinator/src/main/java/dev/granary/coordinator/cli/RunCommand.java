@@ -1,6 +1,7 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.nio.file.Path;
@@ -36,8 +37,8 @@ final class RunCommand implements Callable<Integer> {
         var out = spec.commandLine().getOut();
         var err = spec.commandLine().getErr();
         Manifest kernels = Manifest.read(manifest);
-        try (OpenClEngine engine = OpenClEngine.open(device.device());
-                Granary granary = Granary.open(stores.builder().flushLimit(Duration.ofMinutes(1)).build())) {
+        GranaryConfig config = stores.builder().flushLimit(Duration.ofMinutes(1)).build();
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "getting", kernels.kernels().size())) {
                 run.all(kernels.kernels(), progress);

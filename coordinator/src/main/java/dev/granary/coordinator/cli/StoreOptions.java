@@ -2,7 +2,6 @@ package dev.granary.coordinator.cli;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -18,7 +17,7 @@ final class StoreOptions {
     private @Nullable String client;
 
     @Option(names = "--dir", paramLabel = "DIR", description = "the local directory (GRANARY_DIR; default: granary under XDG_CACHE_HOME)")
-    private @Nullable Path directory;
+    private @Nullable String directory;
 
     @Option(names = "--capacity", paramLabel = "SIZE", description = "its limit, such as 4GiB, or a number of MiB (GRANARY_CAPACITY)")
     private @Nullable String capacity;

@@ -2,11 +2,14 @@ package dev.granary.coordinator.cli;
 
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** Rows of text in aligned columns: the first column to the left, the others to the right unless their heading begins with {@code <}. */
 final class Table {
     private static final String LEFT = "<";
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
 
     private final List<String> headings;
     private final List<List<String>> rows = new ArrayList<>();
@@ -16,8 +19,13 @@ final class Table {
     }
 
     Table row(String... cells) {
-        rows.add(List.of(cells));
+        rows.add(Arrays.stream(cells).map(Table::harmless).toList());
         return this;
+    }
+
+    /** Names and metadata come from others: what steers a terminal is not shown. */
+    private static String harmless(String cell) {
+        return CONTROL.matcher(cell).replaceAll("?");
     }
 
     void print(PrintWriter out) {

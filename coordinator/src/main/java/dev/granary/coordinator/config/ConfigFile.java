@@ -1,12 +1,19 @@
 package dev.granary.coordinator.config;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.tomlj.Toml;
+import org.tomlj.TomlArray;
+import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
+import org.tomlj.TomlTable;
 
 /** The configuration file, parsed and checked: unknown keys are mistakes, not ignored. */
 final class ConfigFile {
@@ -24,24 +31,29 @@ final class ConfigFile {
     static ConfigFile find(Map<String, String> environment) throws ConfigException {
         String named = environment.get(NAMED_BY);
         if (named != null && !named.isBlank()) {
-            return read(Path.of(named));
+            return read(path(named, NAMED_BY));
         }
-        Path usual = homeOf(environment, "XDG_CONFIG_HOME", ".config", NAMED_BY).resolve("granary").resolve("config.toml");
-        return Files.exists(usual) ? read(usual) : new ConfigFile("nowhere", Toml.parse(""));
+        Optional<Path> usual = homeOf(environment, "XDG_CONFIG_HOME", ".config").map(home -> home.resolve("granary").resolve("config.toml"));
+        return usual.isPresent() && Files.exists(usual.get()) ? read(usual.get()) : new ConfigFile("nowhere", Toml.parse(""));
     }
 
-    /** The directory that {@code variable} names, else {@code fallback} in the user's home. */
-    static Path homeOf(Map<String, String> environment, String variable, String fallback, String remedy) throws ConfigException {
+    /** The directory that {@code variable} names, else {@code fallback} in the user's home; empty where the user has none. */
+    static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback) throws ConfigException {
         String named = environment.get(variable);
         if (named != null && !named.isBlank()) {
-            return Path.of(named);
+            return Optional.of(path(named, variable));
         }
         String home = environment.get("HOME");
         String known = home != null && !home.isBlank() ? home : System.getProperty("user.home", "");
-        if (known.isBlank() || known.equals("?")) {
-            throw new ConfigException("This user has no home directory; set " + remedy + " or " + variable + ".");
+        return known.isBlank() || known.equals("?") ? Optional.empty() : Optional.of(path(known, "HOME").resolve(fallback));
+    }
+
+    private static Path path(String text, String variable) throws ConfigException {
+        try {
+            return Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new ConfigException("The environment variable " + variable + " is no path: " + e.getReason() + ".");
         }
-        return Path.of(known, fallback);
     }
 
     /** The value of a setting, or null where the file does not have it. */
@@ -50,8 +62,8 @@ final class ConfigFile {
         if (value == null) {
             return null;
         }
-        if (!(value instanceof String) && !(value instanceof Long)) {
-            throw new ConfigException(place + ": " + setting.key() + " should be " + setting.expected() + ".");
+        if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
+            throw setting.mistake(value instanceof TomlTable || value instanceof TomlArray ? "a table or list" : value, place + ": " + setting.key());
         }
         return setting.parse(value.toString(), place + ": " + setting.key());
     }
@@ -61,10 +73,12 @@ final class ConfigFile {
         try {
             parsed = Toml.parse(file);
         } catch (IOException e) {
-            throw new ConfigException("The configuration file " + file + " cannot be read: " + e.getMessage() + ".");
+            throw new ConfigException("The configuration file " + file + " cannot be read: " + reason(e) + ".");
         }
         if (parsed.hasErrors()) {
-            throw new ConfigException("The configuration file " + file + " is not TOML: " + parsed.errors().get(0) + ".");
+            TomlParseError first = parsed.errors().get(0);
+            throw new ConfigException("The configuration file " + file + ":" + first.position().line() + ":" + first.position().column()
+                    + " is not TOML: " + first.getMessage() + ".");
         }
         for (String key : parsed.keySet()) {
             if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
@@ -73,5 +87,13 @@ final class ConfigFile {
             }
         }
         return new ConfigFile(file.toString(), parsed);
+    }
+
+    private static String reason(IOException e) {
+        return switch (e) {
+            case NoSuchFileException _ -> "there is no such file; create it, or correct " + NAMED_BY;
+            case CharacterCodingException _ -> "it is not UTF-8 text";
+            default -> String.valueOf(e.getMessage());
+        };
     }
 }

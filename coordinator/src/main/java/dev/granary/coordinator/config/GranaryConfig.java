@@ -43,6 +43,19 @@ public record GranaryConfig(
 
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
 
+    /**
+     * Makes the directory absolute.
+     *
+     * @throws IllegalArgumentException if a capacity or the limit is negative
+     */
+    public GranaryConfig {
+        directory = directory.toAbsolutePath().normalize();
+        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || flushLimit.isNegative()) {
+            throw new IllegalArgumentException("Capacities and the flush limit must be 0 or more, not " + capacityBytes + ", "
+                    + primitiveCacheCapacity + " and " + flushLimit);
+        }
+    }
+
     /** Starts a configuration in code. */
     public static Builder builder() {
         return new Builder(System.getenv());
@@ -105,6 +118,11 @@ public record GranaryConfig(
             return this;
         }
 
+        /** Like {@link #directory(Path)}, from a text that a person wrote. */
+        public Builder directory(String path) throws ConfigException {
+            return directory(Setting.DIRECTORY.parse(path, "The directory"));
+        }
+
         /** The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. */
         public Builder capacity(String size) throws ConfigException {
             capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
@@ -122,8 +140,15 @@ public record GranaryConfig(
             return this;
         }
 
-        /** How long {@code close} waits for uploads; default: 5 seconds. */
-        public Builder flushLimit(Duration limit) {
+        /**
+         * How long {@code close} waits for uploads; default: 5 seconds.
+         *
+         * @throws ConfigException if negative
+         */
+        public Builder flushLimit(Duration limit) throws ConfigException {
+            if (limit.isNegative()) {
+                throw new ConfigException("The flush limit is " + limit + ", but should be 0 or more.");
+            }
             flushLimit = limit;
             return this;
         }
@@ -150,16 +175,18 @@ public record GranaryConfig(
                     flushLimit);
         }
 
+        /** A wrong value in the environment is ignored: a cache's size in memory is no reason to keep a program from starting. */
         private int choosePrimitiveCacheCapacity(ConfigFile file) throws ConfigException {
-            Integer chosen;
-            try {
-                chosen = first(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file);
-            } catch (ConfigException e) {
-                if (!environment.containsKey(Setting.PRIMITIVE_CACHE_CAPACITY.environment())) {
-                    throw e;
+            Integer chosen = primitiveCacheCapacity;
+            if (chosen == null) {
+                try {
+                    chosen = inEnvironment(Setting.PRIMITIVE_CACHE_CAPACITY);
+                } catch (ConfigException e) {
+                    LOG.warn("{} It is ignored.", e.getMessage());
                 }
-                LOG.warn("{} The default of {} is used.", e.getMessage(), PrimitiveCache.DEFAULT_CAPACITY);
-                chosen = null;
+            }
+            if (chosen == null) {
+                chosen = file.value(Setting.PRIMITIVE_CACHE_CAPACITY);
             }
             return chosen == null ? PrimitiveCache.DEFAULT_CAPACITY : chosen;
         }
@@ -168,15 +195,20 @@ public record GranaryConfig(
             if (inCode != null) {
                 return inCode;
             }
+            T found = inEnvironment(setting);
+            return found != null ? found : file.value(setting);
+        }
+
+        private <T> @Nullable T inEnvironment(Setting<T> setting) throws ConfigException {
             String text = environment.get(setting.environment());
-            if (text != null && !text.isBlank()) {
-                return setting.parse(text, "The environment variable " + setting.environment());
-            }
-            return file.value(setting);
+            return text == null || text.isBlank() ? null : setting.parse(text, "The environment variable " + setting.environment());
         }
 
         private Path defaultDirectory() throws ConfigException {
-            return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache", Setting.DIRECTORY.environment()).resolve("granary");
+            return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
+                    .orElseThrow(() -> new ConfigException("This user has no home directory for the cache; set "
+                            + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
+                    .resolve("granary");
         }
     }
 }

@@ -8,26 +8,36 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * One thing that can be configured: its names in the three places, and how its text is read.
  *
  * @param key the name in a configuration file and, with two dashes, on the command line
  * @param environment the environment variable
+ * @param inFile the TOML types that it may have in a file
  * @param expected what a right value looks like, for messages
  * @param parser reads the text; throws {@link IllegalArgumentException} for a wrong one
  */
-record Setting<T>(String key, String environment, String expected, Parser<T> parser) {
-    static final Setting<S3Location> BUCKET =
-            new Setting<>("bucket", "GRANARY_BUCKET", "s3://name or s3://name/prefix", S3Location::parse);
-    static final Setting<URI> ENDPOINT =
-            new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", "an address such as http://127.0.0.1:9000", Setting::endpoint);
-    static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", "aws or minio", Setting::client);
-    static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", "a directory", Setting::path);
-    static final Setting<Long> CAPACITY =
-            new Setting<>("capacity", "GRANARY_CAPACITY", "a size such as 4GiB, 500MiB, or a number of MiB", Setting::size);
-    static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>(
-            "primitive-cache-capacity", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "a number of primitives, 0 or more", Setting::count);
+record Setting<T>(String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
+    private static final Set<Class<?>> TEXT = Set.of(String.class);
+    private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
+
+    static final Setting<S3Location> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT,
+            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", S3Location::parse);
+    static final Setting<URI> ENDPOINT = new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", TEXT,
+            "an address such as http://127.0.0.1:9000, without user and password", Setting::endpoint);
+    static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
+    static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
+            "a directory, written out: ~ means something to a shell only", Setting::path);
+    static final Setting<Long> CAPACITY = new Setting<>("capacity", "GRANARY_CAPACITY", TEXT_OR_NUMBER,
+            "a size such as 4GiB, 500MiB, or a number of MiB", Setting::size);
+    static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
+            "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
+
+    /** What stands between a scheme and an @: user and password, which no message may show. */
+    private static final Pattern CREDENTIALS = Pattern.compile("//[^/]*@");
 
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, PRIMITIVE_CACHE_CAPACITY);
@@ -43,8 +53,14 @@ record Setting<T>(String key, String environment, String expected, Parser<T> par
         try {
             return parser.parse(text.strip());
         } catch (IllegalArgumentException e) {
-            throw new ConfigException(place + " is '" + text + "', but should be " + expected + ".");
+            throw mistake(text, place);
         }
+    }
+
+    /** The complaint that {@code value} stands at {@code place}. */
+    ConfigException mistake(Object value, String place) {
+        String shown = CREDENTIALS.matcher(value.toString()).replaceAll("//...@");
+        return new ConfigException(place + " is '" + shown + "', but should be " + expected + ".");
     }
 
     private static S3Client client(String text) {
@@ -58,7 +74,7 @@ record Setting<T>(String key, String environment, String expected, Parser<T> par
     private static URI endpoint(String text) {
         try {
             URI uri = new URI(text);
-            if (uri.getHost() == null || !List.of("http", "https").contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
+            if (uri.getHost() == null || uri.getUserInfo() != null || !List.of("http", "https").contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
                 throw new IllegalArgumentException(text);
             }
             return uri;
@@ -68,8 +84,8 @@ record Setting<T>(String key, String environment, String expected, Parser<T> par
     }
 
     private static Path path(String text) {
-        if (text.isEmpty()) {
-            throw new IllegalArgumentException("empty");
+        if (text.isEmpty() || text.equals("~") || text.startsWith("~/")) {
+            throw new IllegalArgumentException(text);
         }
         try {
             return Path.of(text);

@@ -3,11 +3,15 @@ package dev.granary.coordinator.manifest;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Target;
+import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitOption;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -17,14 +21,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Turns a manifest's kernel into a descriptor: reads the source and every file that it includes, directly or through others.
  *
- * <p>An included file is looked for beside the including one, then in the include directories, as a C preprocessor does. A name that is found nowhere is
- * left to the compiler: it may stand in a branch that is never taken, or be the driver's own. Where a macro makes the name, every file of
- * the include directories and of the source's directory is taken along: what the compiler can find is what was hashed.
+ * <p>An included file is looked for beside the including one and in all include directories, and every file found is taken along: the
+ * compiler chooses among them in its own order, and what it can find is what was hashed. A name that is found nowhere is left to the
+ * compiler: it may stand in a branch that is never taken, or be the driver's own. Where a macro makes the name, every file of the include
+ * directories and of the source's directory is taken along.
  */
 public final class KernelFiles {
     private static final String DEEP = "/d/d/d/d";
@@ -35,6 +39,8 @@ public final class KernelFiles {
     private final List<Root> roots = new ArrayList<>();
     private final Map<String, String> headers = new LinkedHashMap<>();
     private long bytes;
+    private boolean hasComputed;
+    private boolean hasUnseen;
 
     /**
      * A directory that files are found in.
@@ -62,7 +68,7 @@ public final class KernelFiles {
         roots.add(new Root(sourceDirectory, Path.of("")));
         for (Path directory : kernel.includeDirectories()) {
             if (!Files.isDirectory(directory)) {
-                throw new NoSuchFileException("the include directory " + directory + " does not exist");
+                throw new IOException("there is no include directory " + directory + ": correct include or -I in the manifest");
             }
             if (!directory.equals(sourceDirectory)) { // which is always searched, and first
                 roots.add(new Root(directory, directory.startsWith(sourceDirectory)
@@ -75,7 +81,7 @@ public final class KernelFiles {
     /**
      * The descriptor of {@code kernel} for {@code target}.
      *
-     * @throws IOException if a file cannot be read, with its name
+     * @throws IOException if a file cannot be read or there are too many, in a sentence for people
      */
     public static KernelDescriptor descriptor(ManifestKernel kernel, Target target) throws IOException {
         return new KernelFiles(kernel).read(target);
@@ -85,9 +91,12 @@ public final class KernelFiles {
         String source = text(kernel.source());
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, kernel.name()).source(source).options(kernel.options());
-        if (collect(source)) {
+        collect(source);
+        if (hasComputed) {
             collectAll();
-            builder.extraDigest("every file of the include directories is a header");
+            if (!hasUnseen) {
+                builder.extraDigest("every file of the include directories is a header");
+            }
         }
         headers.forEach(builder::header);
         roots.stream().skip(1).forEach(root -> builder.includeDirectory(root.place().toString()));
@@ -96,37 +105,42 @@ public final class KernelFiles {
         return builder.build();
     }
 
-    /** Collects what is included from {@code source} on; true where some name is made by a macro. */
-    private boolean collect(String source) throws IOException {
+    /** Collects what is included from {@code source} on. */
+    private void collect(String source) throws IOException {
         record Open(Root directory, String text) {}
         Deque<Open> toScan = new ArrayDeque<>(List.of(new Open(roots.getFirst(), source)));
-        boolean hasComputed = false;
+        hasUnseen = BuildOptions.parse(kernel.options()).stream().anyMatch(option -> option.startsWith("-include"));
         while (!toScan.isEmpty()) {
             Open open = toScan.remove();
             IncludeDirectives directives = IncludeDirectives.of(open.text());
             hasComputed |= directives.hasComputed();
             for (String name : directives.names()) {
-                Found found = find(open.directory(), name);
-                if (found != null && !headers.containsKey(found.place().toString())) {
-                    String text = text(found.file());
-                    headers.put(found.place().toString(), text);
-                    toScan.add(new Open(found.directory(), text));
+                for (Found found : find(open.directory(), name)) {
+                    if (!headers.containsKey(found.place().toString())) {
+                        String text = text(found.file());
+                        headers.put(found.place().toString(), text);
+                        toScan.add(new Open(found.directory(), text));
+                    }
                 }
             }
         }
-        return hasComputed;
     }
 
-    private @Nullable Found find(Root includer, String name) {
-        List<Root> searched = new ArrayList<>(List.of(includer));
-        searched.addAll(roots);
-        for (Root root : searched) {
-            Found found = root.file(name);
-            if (Files.isRegularFile(found.file())) {
-                return found;
-            }
+    private List<Found> find(Root includer, String name) {
+        if (!isRelative(name)) {
+            hasUnseen = true; // has no place in the tree that the compiler gets
+            return List.of();
         }
-        return null;
+        Stream<Root> searched = Stream.concat(Stream.of(includer), roots.stream());
+        return searched.map(root -> root.file(name)).filter(found -> Files.isRegularFile(found.file())).toList();
+    }
+
+    private static boolean isRelative(String name) {
+        try {
+            return !Path.of(name).isAbsolute();
+        } catch (InvalidPathException e) {
+            return false;
+        }
     }
 
     private void collectAll() throws IOException {
@@ -135,21 +149,36 @@ public final class KernelFiles {
             try (Stream<Path> all = Files.walk(root.directory(), FileVisitOption.FOLLOW_LINKS)) {
                 for (Path file : (Iterable<Path>) all.filter(Files::isRegularFile).sorted()::iterator) {
                     if (++files > MAX_FILES) {
-                        throw new IOException("more than " + MAX_FILES + " files in the include directories; name smaller ones");
+                        throw new IOException("there are more than " + MAX_FILES + " files in the include directories; name smaller ones");
                     }
                     Found found = root.file(root.directory().relativize(file).toString());
-                    headers.putIfAbsent(found.place().toString(), text(file));
+                    if (!headers.containsKey(found.place().toString())) {
+                        headers.put(found.place().toString(), text(file));
+                    }
                 }
+            } catch (UncheckedIOException e) {
+                throw new IOException("the include directory " + root.directory() + " cannot be read: " + e.getCause(), e);
             }
         }
     }
 
     private String text(Path file) throws IOException {
-        bytes += Files.size(file);
-        if (bytes > MAX_BYTES) {
-            throw new IOException("more than " + (MAX_BYTES >> 20) + " MiB of sources and headers");
+        byte[] content;
+        try {
+            if (Files.isDirectory(file)) {
+                throw new IOException(file + " is a directory: name a file in it");
+            }
+            bytes += Files.size(file);
+            if (bytes > MAX_BYTES) {
+                throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
+            }
+            content = Files.readAllBytes(file);
+        } catch (NoSuchFileException e) {
+            throw new IOException("there is no file " + file + ": correct source in the manifest", e);
+        } catch (FileSystemException e) {
+            throw new IOException(file + " cannot be read: " + e, e);
         }
-        return new String(Files.readAllBytes(file), UTF_8);
+        return new String(content, UTF_8);
     }
 
     private static Path parentOf(Path file) {

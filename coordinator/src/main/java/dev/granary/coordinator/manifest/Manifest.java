@@ -3,6 +3,7 @@ package dev.granary.coordinator.manifest;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -15,6 +16,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
+import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
 import org.tomlj.TomlPosition;
 import org.tomlj.TomlTable;
@@ -46,17 +48,23 @@ public record Manifest(List<ManifestKernel> kernels) {
         }
         try {
             TomlParseResult toml = Toml.parse(file);
+            Reader reader = new Reader(file, toml);
             if (toml.hasErrors()) {
-                throw new ManifestException(file + " is not TOML: " + toml.errors().get(0) + ".");
+                TomlParseError first = toml.errors().get(0);
+                throw reader.mistake(first.position(), "this is not TOML: " + first.getMessage());
             }
-            return new Reader(file, toml).read();
+            return reader.read();
         } catch (IOException e) {
             throw new ManifestException("The manifest " + file + " cannot be read: " + reason(e) + ".");
         }
     }
 
     private static String reason(IOException e) {
-        return e instanceof NoSuchFileException ? "there is no such file" : e.toString();
+        return switch (e) {
+            case NoSuchFileException _ -> "there is no such file";
+            case CharacterCodingException _ -> "it is not UTF-8 text";
+            default -> e.toString();
+        };
     }
 
     /** Reads the tables of one file; every complaint names file, line and kernel. */
@@ -64,13 +72,16 @@ public record Manifest(List<ManifestKernel> kernels) {
         Manifest read() throws ManifestException {
             for (String key : toml.keySet()) {
                 if (!key.equals("kernel")) {
-                    throw mistake(toml.inputPositionOf(key), "unknown key '" + key + "'; a manifest consists of [[kernel]] tables");
+                    throw mistake(position(toml, key), "unknown key '" + key + "'; a manifest consists of [[kernel]] tables");
                 }
+            }
+            if (toml.get("kernel") == null) {
+                throw new ManifestException(file + " has no kernel: add a [[kernel]] table with name and source.");
             }
             if (!(toml.get("kernel") instanceof TomlArray tables)
                     || tables.isEmpty()
                     || !tables.toList().stream().allMatch(TomlTable.class::isInstance)) {
-                throw new ManifestException(file + " has no [[kernel]] table: add one with name and source.");
+                throw mistake(position(toml, "kernel"), "kernel must be tables: write [[kernel]], with two brackets");
             }
             List<ManifestKernel> kernels = new ArrayList<>();
             Set<String> names = new HashSet<>();
@@ -115,7 +126,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             try {
                 return options == null ? List.of() : BuildOptions.parse(options);
             } catch (IllegalArgumentException e) {
-                throw mistake(table.inputPositionOf("options"), e.getMessage());
+                throw mistake(position(table, "options"), e.getMessage());
             }
         }
 
@@ -125,20 +136,20 @@ public record Manifest(List<ManifestKernel> kernels) {
                 return Optional.empty();
             }
             if (!(value instanceof TomlTable sizes)) {
-                throw mistake(table.inputPositionOf("geometry"), "geometry must be a table such as { global = [1024], local = [64] }");
+                throw mistake(position(table, "geometry"), "geometry must be a table such as { global = [1024], local = [64] }");
             }
             checkKeys(sizes, GEOMETRY_KEYS, "a geometry");
             try {
                 return Optional.of(new Geometry(numbers(sizes, "global"), numbers(sizes, "local")));
             } catch (IllegalArgumentException e) {
-                throw mistake(table.inputPositionOf("geometry"), "geometry: " + e.getMessage());
+                throw mistake(position(table, "geometry"), "geometry: " + e.getMessage());
             }
         }
 
         private void checkKeys(TomlTable table, Set<String> known, String of) throws ManifestException {
             for (String key : table.keySet()) {
                 if (!known.contains(key)) {
-                    throw mistake(table.inputPositionOf(key),
+                    throw mistake(position(table, key),
                             "unknown key '" + key + "'; " + of + " has " + String.join(", ", known.stream().sorted().toList()));
                 }
             }
@@ -149,7 +160,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             if (value == null || value instanceof String) {
                 return (String) value;
             }
-            throw mistake(table.inputPositionOf(key), key + " must be a string, such as " + key + " = \"...\"");
+            throw mistake(position(table, key), key + " must be a string, such as " + key + " = \"...\"");
         }
 
         private List<String> texts(TomlTable table, String key) throws ManifestException {
@@ -176,15 +187,20 @@ public record Manifest(List<ManifestKernel> kernels) {
                     return items;
                 }
             }
-            throw mistake(table.inputPositionOf(key), key + " must be " + expected);
+            throw mistake(position(table, key), key + " must be " + expected);
         }
 
         private Path path(TomlTable table, String key, String text) throws ManifestException {
             try {
                 return file.toAbsolutePath().resolveSibling(text).normalize();
             } catch (InvalidPathException e) {
-                throw mistake(table.inputPositionOf(key), key + " is not a path: " + text);
+                throw mistake(position(table, key), key + " is not a path: " + text);
             }
+        }
+
+        /** Where a key stands; as one key, whatever characters it has. */
+        private static @Nullable TomlPosition position(TomlTable table, String key) {
+            return table.inputPositionOf(List.of(key));
         }
 
         private ManifestException mistake(@Nullable TomlPosition position, @Nullable String what) {

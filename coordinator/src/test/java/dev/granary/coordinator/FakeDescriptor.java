@@ -1,0 +1,22 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
+
+/** Describes nothing but its name. */
+record FakeDescriptor(String name, Id getId) implements PrimitiveDescriptor {
+    static FakeDescriptor of(String name) {
+        return new FakeDescriptor(name, TestEntries.id(name));
+    }
+
+    static FakeDescriptor notCacheable(String name) {
+        return new FakeDescriptor(name, Id.notCacheable("a test says so"));
+    }
+
+    @Override
+    public Target target() {
+        return TestEntries.TARGET;
+    }
+}

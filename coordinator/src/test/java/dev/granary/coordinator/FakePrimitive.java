@@ -1,0 +1,66 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A primitive whose binaries are whole at once, or when {@link #launch} is called. */
+final class FakePrimitive implements Primitive {
+    private final FakeDescriptor descriptor;
+    private final Origin origin;
+    private final KernelBinaries binaries;
+    private final List<Runnable> actions = new ArrayList<>();
+    private boolean isComplete;
+
+    FakePrimitive(FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
+        this.descriptor = descriptor;
+        this.origin = origin;
+        this.binaries = binaries;
+    }
+
+    @Override
+    public FakeDescriptor descriptor() {
+        return descriptor;
+    }
+
+    @Override
+    public Origin origin() {
+        return origin;
+    }
+
+    @Override
+    public KernelBinaries getBinaries(BinaryKind kind) {
+        return binaries;
+    }
+
+    @Override
+    public List<String> kernels() {
+        return List.of(descriptor.name());
+    }
+
+    @Override
+    public List<String> geometries() {
+        return List.of();
+    }
+
+    @Override
+    public synchronized void onBinariesComplete(Runnable action) {
+        if (descriptor.name().startsWith("listener-breaks")) {
+            throw new IllegalStateException("this driver takes no listeners");
+        }
+        if (isComplete) {
+            action.run();
+        } else {
+            actions.add(action);
+        }
+    }
+
+    /** The first launch: the driver has compiled everything now. */
+    synchronized void launch() {
+        isComplete = true;
+        actions.forEach(Runnable::run);
+        actions.clear();
+    }
+}

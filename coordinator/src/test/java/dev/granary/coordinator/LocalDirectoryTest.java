@@ -1,0 +1,86 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.coordinator.config.ConfigException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Local directories that cannot be used as they should. */
+class LocalDirectoryTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+
+    private final FakeBucket bucket = new FakeBucket();
+    private final FakeEngine engine = new FakeEngine("one");
+    private final TestNode node;
+
+    LocalDirectoryTest(@TempDir Path directory) {
+        this.node = new TestNode(directory.resolve("local"), bucket);
+    }
+
+    private void assertRefused(String... parts) {
+        String message = String.valueOf(assertThrows(ConfigException.class, node::open).getMessage());
+        for (String part : parts) {
+            assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
+        }
+    }
+
+    @Test
+    @DisplayName("D13 a file, a link and a directory that others can write are refused with what to do")
+    void refused() throws Exception {
+        Files.writeString(node.directory, "a file");
+        assertRefused(node.directory.toString(), "not a directory", "Choose another");
+        Files.delete(node.directory);
+        Files.createSymbolicLink(node.directory, node.directory.getParent());
+        assertRefused("symbolic link", "instead");
+        Files.delete(node.directory);
+        Files.createDirectory(node.directory);
+        Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        assertRefused("can be written by others", "chmod 700");
+    }
+
+    @Test
+    @DisplayName("D15 a read-only directory: it opens, hits are read, the rest is compiled and shared, nothing throws")
+    void readOnly() throws Exception {
+        Files.createDirectories(node.directory);
+        Assumptions.assumeTrue(run("mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", node.directory.toString()),
+                "nothing can be mounted here, and root may write whatever the permissions");
+        try {
+            try (Granary granary = node.openWithoutBucket()) {
+                granary.primitive(engine, A);
+            }
+            assertTrue(run("mount", "-o", "remount,ro", node.directory.toString()));
+            FakeDescriptor b = FakeDescriptor.of("b");
+            try (Granary granary = node.open()) {
+                assertEquals(Source.LOCAL, granary.obtain(engine, A).source());
+                assertEquals(Source.COMPILED, granary.obtain(engine, b).source());
+                assertTrue(granary.flush(TestNode.LONG));
+                assertEquals(1, granary.statistics().local().refused());
+                assertEquals(1, granary.statistics().bucket().orElseThrow().stored());
+                bucket.mood = FakeBucket.Mood.IS_DOWN;
+                assertEquals(Source.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
+                assertTrue(granary.flush(TestNode.LONG));
+                assertEquals(0, granary.statistics().leftForLater(), "nobody could find it later");
+                assertEquals(1, granary.statistics().dropped());
+            }
+        } finally {
+            assertTrue(run("umount", node.directory.toString()));
+        }
+    }
+
+    private static boolean run(String... command) throws IOException, InterruptedException {
+        try {
+            return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor() == 0;
+        } catch (IOException e) {
+            return false; // there is no such program here
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** One machine with a local directory, on which Granaries are opened one after the other or at once. */
+final class TestNode {
+    static final Duration LONG = Duration.ofSeconds(30);
+
+    final Path directory;
+    final FakeBucket bucket;
+    final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
+    volatile Instant now = Instant.now();
+
+    TestNode(Path directory, FakeBucket bucket) {
+        this.directory = directory;
+        this.bucket = bucket;
+    }
+
+    Granary open() throws ConfigException {
+        return open("s3://test", LONG);
+    }
+
+    Granary open(String bucketName, Duration flushLimit) throws ConfigException {
+        GranaryConfig config = config().bucket(bucketName).flushLimit(flushLimit).build();
+        InstantSource clock = () -> now;
+        return Granary.over(config, Stores.open(config, Optional.of(bucket), clock), published::put);
+    }
+
+    Granary openWithoutBucket() throws ConfigException {
+        return Granary.open(config().build());
+    }
+
+    private GranaryConfig.Builder config() {
+        return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory);
+    }
+
+    /** All finished files of all sessions below that name. */
+    List<Path> sessionFiles(String subdirectory) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (Path session : children(directory.resolve("sessions"))) {
+            for (Path file : children(session.resolve(subdirectory))) {
+                if (!file.toString().endsWith(".part")) {
+                    found.add(file);
+                }
+            }
+        }
+        return found;
+    }
+
+    private static List<Path> children(Path parent) throws IOException {
+        if (!Files.isDirectory(parent)) {
+            return List.of();
+        }
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(parent)) {
+            List<Path> children = new ArrayList<>();
+            all.forEach(children::add);
+            return children;
+        }
+    }
+}

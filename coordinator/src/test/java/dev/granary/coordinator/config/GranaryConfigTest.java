@@ -1,0 +1,231 @@
+package dev.granary.coordinator.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Location;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Where each setting comes from, and what is said where it is wrong. */
+class GranaryConfigTest {
+    private final Path home;
+    private final Map<String, String> environment = new HashMap<>();
+
+    GranaryConfigTest(@TempDir Path home) {
+        this.home = home;
+        environment.put("HOME", home.toString());
+    }
+
+    private GranaryConfig.Builder builder() {
+        return GranaryConfig.builder().environment(environment);
+    }
+
+    private Path file(String text) throws IOException {
+        Path file = Files.createDirectories(home.resolve(".config").resolve("granary")).resolve("config.toml");
+        return Files.writeString(file, text);
+    }
+
+    private String mistake() {
+        return String.valueOf(assertThrows(ConfigException.class, () -> builder().build()).getMessage());
+    }
+
+    private static String refusal(Executable code) {
+        return String.valueOf(assertThrows(ConfigException.class, code).getMessage());
+    }
+
+    private static void assertSays(String message, String... parts) {
+        for (String part : parts) {
+            assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
+        }
+    }
+
+    @Test
+    @DisplayName("Code wins over the environment, that over the file, that over the default")
+    void order() throws Exception {
+        GranaryConfig defaults = builder().build();
+        assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30, 1024,
+                Duration.ofSeconds(5)), defaults);
+
+        file("""
+                bucket = "s3://file/p"
+                endpoint = "http://file:1"
+                client = "minio"
+                dir = "/from/file"
+                capacity = "3GiB"
+                primitive-cache-capacity = 3
+                """);
+        GranaryConfig inFile = builder().build();
+        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://file/p")), Optional.of(URI.create("http://file:1")), S3Client.MINIO,
+                Path.of("/from/file"), 3L << 30, 3, Duration.ofSeconds(5)), inFile);
+
+        environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
+                "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2"));
+        GranaryConfig inEnvironment = builder().build();
+        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://environment")), Optional.of(URI.create("http://environment:2")),
+                S3Client.AWS, Path.of("/from/environment"), 2L << 20, 2, Duration.ofSeconds(5)), inEnvironment);
+
+        GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
+                .capacity("1KiB").primitiveCacheCapacity(0).flushLimit(Duration.ZERO).build();
+        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://code")), Optional.of(URI.create("http://code:3")), S3Client.MINIO,
+                Path.of("/from/code"), 1024, 0, Duration.ZERO), inCode);
+
+        assertEquals(Optional.empty(), builder().offline().build().bucket());
+        environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
+        assertEquals(inFile, builder().build(), "blank means not set");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GRANARY_BUCKET, bucket, http://x, s3://name", "GRANARY_BUCKET, bucket, s3://UPPER, lower-case",
+        "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
+        "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000", "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
+        "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, written out", "GRANARY_CAPACITY, capacity, lots, 500MiB",
+        "GRANARY_CAPACITY, capacity, 0, 500MiB", "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
+        "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
+        "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB"
+    })
+    @DisplayName("A wrong value stops with its place, the value and what is right, in the environment as in the file")
+    void wrongValues(String variable, String key, String value, String right) throws Exception {
+        environment.put(variable, value);
+        assertSays(mistake(), variable, "'" + value + "'", right);
+        environment.remove(variable);
+        Path file = file(key + " = '" + value + "'");
+        assertSays(mistake(), file.toString(), key, "'" + value + "'", right);
+    }
+
+    @Test
+    @DisplayName("A wrong value in code stops at once")
+    void wrongInCode() {
+        assertSays(refusal(() -> builder().bucket("kernels")), "The bucket is 'kernels'", "s3://name");
+        assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
+        assertThrows(ConfigException.class, () -> builder().client(""));
+        assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
+        assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
+        assertThrows(IllegalArgumentException.class,
+                () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, 0, Duration.ZERO));
+    }
+
+    @Test
+    @DisplayName("T4 an endpoint with credentials is refused, and no message shows them")
+    void credentialsInEndpoint() {
+        environment.put("GRANARY_S3_ENDPOINT", "http://user:secret@host:9000");
+        String message = mistake();
+        assertSays(message, "GRANARY_S3_ENDPOINT", "host:9000", "without user and password");
+        assertFalse(message.contains("secret"), message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"dir = 5", "bucket = true", "client = ['aws']", "endpoint = 1979-05-27", "capacity = 1.5", "capacity = true",
+        "primitive-cache-capacity = 1.0", "primitive-cache-capacity = -1", "[bucket]\nname = 'x'", "[[dir]]\nx = 1"})
+    @DisplayName("A wrong TOML type stops with file, key and what is right")
+    void wrongTypes(String text) throws Exception {
+        Path file = file(text);
+        assertSays(mistake(), file.toString(), text.split("[ =\\[\\]]+")[text.startsWith("[") ? 1 : 0], "but should be");
+    }
+
+    @Test
+    @DisplayName("An unknown key, a file that is not TOML or not text, a missing file, a directory: each stops with the file's name")
+    void wrongFiles() throws Exception {
+        assertSays(mistakeIn("buckett = 's3://x'"), "unknown key 'buckett'", "known are bucket, endpoint");
+        assertSays(mistakeIn("bucket = \n"), "config.toml:1:", "is not TOML");
+        assertSays(mistakeIn("bucket = 's3://name'\nbucket = 's3://name'"), "config.toml:2:", "is not TOML");
+        Files.write(file(""), new byte[] {'#', (byte) 0xff, (byte) 0xfe});
+        assertSays(mistake(), "config.toml", "not UTF-8");
+        environment.put("GRANARY_CONFIG", home.resolve("missing.toml").toString());
+        assertSays(mistake(), "missing.toml", "there is no such file", "GRANARY_CONFIG");
+        environment.put("GRANARY_CONFIG", home.toString());
+        assertSays(mistake(), home.toString(), "cannot be read");
+        environment.put("GRANARY_CONFIG", "a\0b");
+        assertSays(mistake(), "GRANARY_CONFIG", "no path");
+    }
+
+    private String mistakeIn(String text) throws IOException {
+        file(text);
+        return mistake();
+    }
+
+    @Test
+    @DisplayName("The file that GRANARY_CONFIG names is read instead of the usual one, and XDG_CONFIG_HOME moves that")
+    void fileChoice() throws Exception {
+        file("capacity = 1");
+        Path other = home.resolve("other");
+        Files.writeString(Files.createDirectories(other.resolve("granary")).resolve("config.toml"), "capacity = 2");
+        environment.put("XDG_CONFIG_HOME", other.toString());
+        assertEquals(2L << 20, builder().build().capacityBytes());
+        environment.put("GRANARY_CONFIG", Files.writeString(home.resolve("named.toml"), "capacity = 3").toString());
+        assertEquals(3L << 20, builder().build().capacityBytes());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "many", "1.5", "99999999999"})
+    @DisplayName("M13 a bad capacity of the primitive cache in the environment is logged and ignored; a negative one in code is refused")
+    void badPrimitiveCacheCapacity(String bad) throws Exception {
+        environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", bad);
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            assertEquals(1024, builder().build().primitiveCacheCapacity());
+        } finally {
+            System.setErr(before);
+        }
+        assertSays(log.toString(StandardCharsets.UTF_8), "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + bad + "'", "ignored");
+        file("primitive-cache-capacity = 7");
+        assertEquals(7, builder().build().primitiveCacheCapacity(), "the file has a right one");
+        file("primitive-cache-capacity = 'x'");
+        assertSays(mistake(), "config.toml", "primitive-cache-capacity");
+        assertEquals(5, builder().primitiveCacheCapacity(5).build().primitiveCacheCapacity());
+        assertSays(refusal(() -> builder().primitiveCacheCapacity(-1)), "'-1'", "0 or more");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4GiB, 4294967296", "500MiB, 524288000", "500 mb, 524288000", "7, 7340032", "16k, 16384", "2T, 2199023255552", "1g, 1073741824"})
+    @DisplayName("Sizes have units of 1024; a plain number is MiB")
+    void sizes(String text, long bytes) throws Exception {
+        assertEquals(bytes, builder().capacity(text).build().capacityBytes());
+    }
+
+    @Test
+    @DisplayName("The default directory is under XDG_CACHE_HOME, else under the home; without a home it must be named")
+    void defaultDirectory() throws Exception {
+        assertEquals(home.resolve(".cache/granary"), builder().build().directory());
+        environment.put("XDG_CACHE_HOME", "/var/xdg");
+        assertEquals(Path.of("/var/xdg/granary"), builder().build().directory());
+        environment.clear();
+        String known = System.getProperty("user.home");
+        System.setProperty("user.home", "?");
+        try {
+            assertSays(mistake(), "no home directory", "GRANARY_DIR", "XDG_CACHE_HOME");
+            environment.put("GRANARY_DIR", "/named");
+            assertEquals(Path.of("/named"), builder().build().directory());
+        } finally {
+            System.setProperty("user.home", known);
+        }
+    }
+
+    @Test
+    @DisplayName("A relative directory is taken from the working directory, once and for all")
+    void relativeDirectory() throws Exception {
+        assertEquals(Path.of("b").toAbsolutePath(), builder().directory(Path.of("a/../b")).build().directory());
+    }
+}
