@@ -203,15 +203,12 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
 
     /** Asks the driver for the binary, made to cover the geometries that have not been launched; none where the engine is closed. */
     KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
-        lock.writeLock().lock(); // alone: PoCL aborts the process when binaries are taken while others compile or release
-        try {
+        try (var _ = useEvenIfClosed()) {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
             MemorySegment binary = PoclSpecialization.covering(notLaunched, () -> binding.programBinary(program.program()));
             return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
-        } finally {
-            lock.writeLock().unlock();
         }
     }
 
