@@ -1,5 +1,6 @@
 package dev.granary.cache;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -28,6 +29,11 @@ public interface Primitive {
      * as compiling.
      */
     KernelBinaries getBinaries(BinaryKind kind);
+
+    /**
+     * What compiling has cost so far: the build, and what taking the binaries made the driver compile. Zero where nothing was compiled.
+     */
+    Duration compileTime();
 
     /** The names of the kernels. */
     List<String> kernels();

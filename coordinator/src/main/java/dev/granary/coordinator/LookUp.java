@@ -9,7 +9,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -62,7 +61,7 @@ final class LookUp {
         counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
         if (primitive.origin() == Primitive.Origin.RECOMPILED) {
             counters.recompiledByDriver.increment();
-            writeBehind.compiled(primitive, entry.compileTime());
+            writeBehind.recompiled(primitive, entry.compileTime());
         } else if (tier.source() != Source.LOCAL) {
             writeBehind.fill(entry);
         }
@@ -92,11 +91,10 @@ final class LookUp {
         long start = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
-            long nanos = System.nanoTime() - start;
             counters.compiled.increment();
-            counters.compileNanos.add(nanos);
+            counters.compileNanos.add(System.nanoTime() - start);
             if (!descriptor.getId().isEmpty()) {
-                writeBehind.compiled(primitive, Duration.ofNanos(nanos));
+                writeBehind.compiled(primitive);
             }
             return new Found<>(primitive, Source.COMPILED);
         } catch (CompileException e) {

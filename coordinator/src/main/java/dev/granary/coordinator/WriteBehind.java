@@ -39,11 +39,11 @@ final class WriteBehind implements AutoCloseable {
     /** A primitive whose binaries are still inside the driver; compared by identity. */
     private static final class Compiled {
         private final Primitive primitive;
-        private final Duration compileTime;
+        private final Optional<Duration> knownCompileTime;
 
-        Compiled(Primitive primitive, Duration compileTime) {
+        Compiled(Primitive primitive, Optional<Duration> knownCompileTime) {
             this.primitive = primitive;
-            this.compileTime = compileTime;
+            this.knownCompileTime = knownCompileTime;
         }
     }
 
@@ -56,11 +56,19 @@ final class WriteBehind implements AutoCloseable {
     }
 
     /** Stores a compiled primitive's binaries as soon as they are whole. */
-    void compiled(Primitive primitive, Duration compileTime) {
-        Compiled compiled = new Compiled(primitive, compileTime);
+    void compiled(Primitive primitive) {
+        whenWhole(new Compiled(primitive, Optional.empty()));
+    }
+
+    /** Stores anew what the driver made of a stored entry that it did not take as it was; compiling it cost {@code compileTime} once. */
+    void recompiled(Primitive primitive, Duration compileTime) {
+        whenWhole(new Compiled(primitive, Optional.of(compileTime)));
+    }
+
+    private void whenWhole(Compiled compiled) {
         incomplete.add(compiled);
         try {
-            primitive.onBinariesComplete(() -> take(compiled));
+            compiled.primitive.onBinariesComplete(() -> take(compiled));
         } catch (RuntimeException e) { // the caller has a sound primitive: nobody else need know
             incomplete.remove(compiled);
             counters.withoutBinaries.increment();
@@ -115,7 +123,7 @@ final class WriteBehind implements AutoCloseable {
             whenPublished.accept(id, new StoreResult.Failed("the driver gave no binaries"));
             return;
         }
-        Entry entry = Entry.of(id, binaries, compiled.compileTime,
+        Entry entry = Entry.of(id, binaries, compiled.knownCompileTime.orElseGet(primitive::compileTime),
                 new EntryMetadata(Version.NUMBER, Producer.name(), clock.instant(), primitive.kernels(), primitive.geometries(),
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);

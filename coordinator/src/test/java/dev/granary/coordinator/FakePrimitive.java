@@ -3,11 +3,14 @@ package dev.granary.coordinator;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A primitive whose binaries are whole at once, or when {@link #launch} is called. */
 final class FakePrimitive implements Primitive {
+    static final Duration COMPILE_TIME = Duration.ofMillis(700);
+
     private final FakeDescriptor descriptor;
     private final Origin origin;
     private final KernelBinaries binaries;
@@ -33,6 +36,11 @@ final class FakePrimitive implements Primitive {
     @Override
     public KernelBinaries getBinaries(BinaryKind kind) {
         return binaries;
+    }
+
+    @Override
+    public Duration compileTime() {
+        return COMPILE_TIME;
     }
 
     @Override

@@ -56,7 +56,7 @@ final class GranaryProcess {
         Path err = Files.createTempFile("granary-it-", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
-        builder.environment().putAll(LowerCaches.variables());
+        builder.environment().putAll(LowerCaches.variables(Files.createTempDirectory("granary-it-pocl-")));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
         builder.environment().putAll(variables);
         return new GranaryProcess(builder.start(), out, err);

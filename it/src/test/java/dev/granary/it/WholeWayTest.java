@@ -44,6 +44,7 @@ class WholeWayTest {
         assertEquals(0, node.exitCode(), node::toString);
         assertEquals(Kernels.COUNT, node.summary("bucket"), node::toString);
         assertEquals(ids(ci), ids(node));
+        assertTrue(covers(online, ci, 0).contains("scale@1024/64"), "the entry says which geometry it covers");
 
         GranaryProcess.Ended again = run(online, "node", "run");
         assertEquals(Kernels.COUNT, again.summary("local"), again::toString);
@@ -147,6 +148,11 @@ class WholeWayTest {
         assertEquals(2, edited.summary("compiled"), edited::toString);
         assertEquals(2, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));
+    }
+
+    private String covers(Map<String, String> stores, GranaryProcess.Ended ended, int kernel) throws Exception {
+        String id = ended.json().getAsJsonArray("results").get(kernel).getAsJsonObject().get("id").getAsString();
+        return GranaryProcess.run(with(stores, "node"), "inspect", "--json", id).json().getAsJsonArray("geometries").toString();
     }
 
     private GranaryProcess.Ended run(Map<String, String> stores, String machine, String command) throws Exception {

@@ -101,7 +101,7 @@ final class DemoCommand implements Callable<Integer> {
         }
         out.println();
         out.println("'times faster' compares disk with compiling. The laptop had no bucket.");
-        out.println("Lower caches switched off: " + String.join(", ", lowerCaches()));
+        out.println("Lower caches switched off: " + String.join(", ", LowerCaches.described()));
         out.println(results.isSuccess()
                 ? "Compiled once; node and laptop compiled nothing, and every result is right."
                 : "FAILED: node or laptop compiled something, or a result is wrong.");
@@ -123,7 +123,7 @@ final class DemoCommand implements Callable<Integer> {
                     node.readyMillis(), "localMillis", laptop.readyMillis(), "right", ci.isRight() && node.isRight() && laptop.isRight()));
         }
         JsonArray caches = new JsonArray();
-        lowerCaches().forEach(caches::add);
+        LowerCaches.described().forEach(caches::add);
         return Json.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
                 results.ci().device(), "lowerCachesOff", caches, "success", results.isSuccess());
     }
@@ -132,9 +132,6 @@ final class DemoCommand implements Callable<Integer> {
         return List.of(results.ci(), results.node(), results.laptop());
     }
 
-    private static List<String> lowerCaches() {
-        return LowerCaches.variables().entrySet().stream().map(off -> off.getKey() + "=" + off.getValue()).toList();
-    }
 
     private static String faster(double slow, double fast) {
         return String.format(Locale.ROOT, "%.0f", slow / fast);

@@ -9,6 +9,7 @@ import dev.granary.coordinator.Obtained;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.manifest.KernelFiles;
 import dev.granary.coordinator.manifest.ManifestKernel;
+import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
@@ -39,6 +40,11 @@ final class KernelRun {
         record Failed(String name, Duration took, String reason) implements Result {}
     }
 
+    /** All launches that the kernels will be used with, where they are known. */
+    static List<Geometry> geometries(List<ManifestKernel> kernels) {
+        return kernels.stream().flatMap(kernel -> kernel.geometry().stream()).distinct().toList();
+    }
+
     /** Gets all kernels; one that fails does not keep the others from being got. */
     List<Result> all(List<ManifestKernel> kernels, Progress progress) {
         for (ManifestKernel kernel : kernels) {
@@ -53,8 +59,8 @@ final class KernelRun {
         try {
             KernelDescriptor descriptor = KernelFiles.descriptor(kernel, engine.target());
             Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
-            long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
-            return new Result.Got(kernel.name(), descriptor, got.source(), got.took(), bytes);
+            long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
+            return new Result.Got(kernel.name(), descriptor, got.source(), Duration.ofNanos(System.nanoTime() - start), bytes);
         } catch (CompileException | IOException | RuntimeException e) {
             return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage());
         }

@@ -5,6 +5,7 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -52,6 +53,7 @@ final class PopulateCommand implements Callable<Integer> {
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores.config();
         Published published = new Published();
+        OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, published)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {

@@ -3,6 +3,7 @@ package dev.granary.coordinator.cli;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +39,7 @@ final class RunCommand implements Callable<Integer> {
         var err = spec.commandLine().getErr();
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores.builder().flushLimit(Duration.ofMinutes(1)).build();
+        OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "getting", kernels.kernels().size())) {

@@ -107,10 +107,9 @@ public final class Demo implements AutoCloseable {
         Map<String, String> environment = builder.environment();
         environment.keySet().removeIf(variable -> variable.startsWith("GRANARY_") || variable.startsWith("AWS_"));
         environment.putAll(stores);
-        environment.putAll(LowerCaches.variables());
+        environment.putAll(LowerCaches.variables(Files.createTempDirectory(directory, "pocl-")));
         environment.put("GRANARY_DIR", directory.resolve(name).resolve("granary").toString());
         environment.put("XDG_CONFIG_HOME", directory.resolve(name).resolve("config").toString());
-        environment.put("POCL_CACHE_DIR", Files.createTempDirectory(directory, "pocl-").toString());
         Path said = directory.resolve(name + ".stderr");
         builder.redirectError(said.toFile());
         Process process = builder.start();

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -77,8 +78,10 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     @Override
     public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
         checkTarget(descriptor);
+        long start = System.nanoTime();
         try (var _ = use()) {
-            return OpenClPrimitive.compiled(descriptor, compile(descriptor));
+            ProgramHandle program = compile(descriptor);
+            return OpenClPrimitive.compiled(descriptor, program, Duration.ofNanos(System.nanoTime() - start));
         } catch (OpenClException e) {
             throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), "");
         }

@@ -7,6 +7,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 import java.lang.ref.Cleaner;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -29,10 +30,13 @@ public final class OpenClPrimitive implements Primitive {
     private @Nullable KernelBinaries binaries; // guarded by this
     private final Cleaner.Cleanable ownReference;
     private boolean wasLoaded; // guarded by this
+    private volatile Duration compileTime = Duration.ZERO; // grows under the lock 'taking'
 
     /** A primitive just compiled: its binaries are still inside the driver. */
-    static OpenClPrimitive compiled(KernelDescriptor descriptor, ProgramHandle program) {
-        return new OpenClPrimitive(descriptor, Origin.COMPILED, program, null);
+    static OpenClPrimitive compiled(KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
+        OpenClPrimitive primitive = new OpenClPrimitive(descriptor, Origin.COMPILED, program, null);
+        primitive.compileTime = buildTime;
+        return primitive;
     }
 
     /** A primitive made from binaries. */
@@ -88,7 +92,9 @@ public final class OpenClPrimitive implements Primitive {
             }
         }
         try {
+            long start = System.nanoTime();
             KernelBinaries taken = live.engine().takeBinaries(live, completion.pendingGeometries());
+            compileTime = compileTime.plusNanos(System.nanoTime() - start);
             completion.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
                 binaries = taken;
@@ -98,6 +104,11 @@ public final class OpenClPrimitive implements Primitive {
             live.release();
             dropProgramIfDone();
         }
+    }
+
+    @Override
+    public Duration compileTime() {
+        return compileTime;
     }
 
     @Override

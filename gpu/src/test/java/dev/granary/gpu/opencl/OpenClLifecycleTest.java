@@ -16,16 +16,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** Native objects are released exactly once, whoever closes what, and from however many threads. */
 @NeedsPocl
 class OpenClLifecycleTest {
-    private static final String POCL_ABORTS =
-            "PoCL 3.1 aborts the process in about half of the runs ('Can't get stat() on ..._UNCACHED_...'), cause not found";
-
     private static final int THREADS = 8;
 
     private final SpyBinding spy = new SpyBinding();
@@ -68,7 +64,6 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @Disabled(POCL_ABORTS)
     @DisplayName("Eight threads compile, take and restore on one engine, and all results are right")
     void concurrently() throws Exception {
         try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
@@ -93,7 +88,6 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @Disabled(POCL_ABORTS)
     @DisplayName("Eight threads share one primitive: each loads it, the binaries are taken once meanwhile")
     void sharedPrimitive() throws Exception {
         try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
@@ -115,7 +109,6 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @Disabled(POCL_ABORTS)
     @DisplayName("An engine that is closed under eight working threads: each ends with a result or a clear exception, nothing leaks")
     void closedWhileInUse() throws Exception {
         OpenClEngine engine = open();
