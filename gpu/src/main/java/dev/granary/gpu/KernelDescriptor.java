@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * time of the build.
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
+    private static final int READABLE_HEADERS = 4;
+
     private final String name;
     private final Target target;
     private final List<String> sources;
@@ -218,11 +220,16 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     public String readableKey() {
         int characters = sources.stream().mapToInt(String::length).sum();
         return name + ", " + characters + " characters of source"
-                + (headers.isEmpty() ? "" : ", " + headers.size() + " headers")
+                + (headers.isEmpty() ? "" : ", headers " + readableHeaders())
                 + (options.isEmpty() ? "" : ", options " + options())
                 + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
                 + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
                 + (tag.isEmpty() ? "" : ", tag " + tag);
+    }
+
+    private String readableHeaders() {
+        String first = String.join(" ", headers.keySet().stream().limit(READABLE_HEADERS).toList());
+        return headers.size() <= READABLE_HEADERS ? first : first + " and " + (headers.size() - READABLE_HEADERS) + " more";
     }
 
     @Override

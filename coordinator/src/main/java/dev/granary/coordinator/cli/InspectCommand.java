@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 /** {@code granary inspect}: verifies one entry and tells all that is known of it. */
 @Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
 final class InspectCommand implements Callable<Integer> {
-    private static final int SHOWN_CHARACTERS = 64;
+    private static final int SHOWN_CHARACTERS = 40;
     private static final int SHOWN_FIELDS = 30;
 
     /** Backend, vendor, device and driver come first in every id, and are shown above. */
