@@ -108,23 +108,34 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
 
     /**
      * Makes the resource that launches the primitive's kernels here: from its live program where that is of this engine, else from its
-     * binaries.
+     * binaries. Where there is neither, since its engine was closed before the binaries were taken or since it is not cacheable, it is
+     * compiled once more.
      *
-     * @throws RestoreException if there is neither
+     * @throws RestoreException if the driver refuses the binaries, or does not compile any more what it compiled before
      * @throws IllegalStateException if this engine is closed
      */
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
         use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
-            OpenClPrimitive restored =
-                    create(primitive.descriptor(), primitive.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            program = restored.programFor(this);
+            program = makeHere(primitive).programFor(this);
         }
         if (program == null) {
             throw closed();
         }
         return new OpenClKernels(this, primitive, program);
+    }
+
+    private OpenClPrimitive makeHere(OpenClPrimitive primitive) throws RestoreException {
+        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
+        if (!binaries.isEmpty()) {
+            return create(primitive.descriptor(), binaries, BinaryKind.KERNEL);
+        }
+        try {
+            return create(primitive.descriptor());
+        } catch (CompileException e) {
+            throw new RestoreException(String.valueOf(e.getMessage()));
+        }
     }
 
     /** A buffer of that many bytes, its content undefined. */

@@ -110,6 +110,18 @@ class OpenClEngineTest {
     }
 
     @Test
+    @DisplayName("D12 a primitive whose engine was closed before its binaries were taken runs on the next engine")
+    void engineClosedEarly() throws Exception {
+        OpenClPrimitive primitive;
+        try (OpenClEngine first = OpenClEngine.open(PoclDevice.get())) {
+            primitive = first.create(sample().build());
+        }
+        try (OpenClKernels kernels = engine.load(primitive)) {
+            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+        }
+    }
+
+    @Test
     @DisplayName("N5 binaries are asked for after kernels exist, and are complete exactly after the last announced launch")
     void rightMoment() throws Exception {
         OpenClPrimitive primitive = engine.create(
