@@ -4,16 +4,11 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.Launch;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -27,14 +22,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * called afterwards is an {@link IllegalStateException}.
  */
 public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimitive> {
-    /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
-    private static final String RECOMPILED_MARK = "recompiled-from-ir";
-    private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
-
     private final OpenClDevice device;
     private final ClBinding binding;
     private final long context;
     private final long queue;
+    private final Programs programs;
     private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
     private final EngineUse use = lock.readLock()::unlock;
@@ -44,6 +36,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         this.device = device;
         this.binding = binding;
         this.context = binding.createContext(device.handle());
+        this.programs = new Programs(binding, context, device.handle());
         try {
             this.queue = binding.createQueue(context, device.handle());
         } catch (OpenClException e) {
@@ -80,7 +73,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         checkTarget(descriptor);
         long start = System.nanoTime();
         try (var _ = use()) {
-            ProgramHandle program = compile(descriptor);
+            ProgramHandle program = handle(programs.compile(descriptor));
             return OpenClPrimitive.compiled(descriptor, program, Duration.ofNanos(System.nanoTime() - start));
         } catch (OpenClException e) {
             throw new CompileException(descriptor.name() + " does not compile: " + e.getMessage(), "");
@@ -226,73 +219,13 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         }
     }
 
-    private ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
-        long program = binding.createProgramWithSource(context, descriptor.sources());
-        try {
-            build(program, descriptor);
-            List<String> kernels = kernelsOf(program, descriptor);
-            for (Launch launch : descriptor.launches()) {
-                if (!launch.kernel().equals(Launch.EVERY_KERNEL) && !kernels.contains(launch.kernel())) {
-                    throw new CompileException(descriptor.name() + " announces the launch " + launch + ", but its kernels are "
-                            + String.join(", ", kernels) + ": correct the launch or name the entry", "");
-                }
-            }
-            return new ProgramHandle(this, program, kernels);
-        } catch (CompileException | RuntimeException e) {
-            binding.releaseProgram(program);
-            throw e;
-        }
-    }
-
     private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries) throws RestoreException {
-        long program = binding.createProgramWithBinary(context, device.handle(), binaries.binary(0));
-        try {
-            if (!binding.buildProgram(program, device.handle(), descriptor.options())) {
-                throw new RestoreException(
-                        descriptor.name() + ": the driver refuses the binary: " + binding.buildLog(program, device.handle()));
-            }
-            boolean recompiled = binding.buildLog(program, device.handle()).contains(RECOMPILED_MARK);
-            List<String> kernels = kernelsOf(program, descriptor);
-            return OpenClPrimitive.restored(descriptor, recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
-                    new ProgramHandle(this, program, kernels), binaries);
-        } catch (RestoreException | RuntimeException e) {
-            binding.releaseProgram(program);
-            throw e;
-        }
+        Programs.Restored restored = programs.restore(descriptor, binaries.binary(0));
+        return OpenClPrimitive.restored(descriptor, restored.origin(), handle(restored.program()), binaries);
     }
 
-    private void build(long program, KernelDescriptor descriptor) throws CompileException {
-        if (descriptor.headers().isEmpty()) {
-            build(program, descriptor, descriptor.options());
-            return;
-        }
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
-            build(program, descriptor, headers.options() + " " + descriptor.options());
-        } catch (IOException e) {
-            throw new CompileException(descriptor.name() + ": its headers could not be laid out for the compiler: " + e.getMessage(), "");
-        }
-    }
-
-    private void build(long program, KernelDescriptor descriptor, String options) throws CompileException {
-        if (!binding.buildProgram(program, device.handle(), options.strip())) {
-            throw new CompileException(descriptor.name() + " does not compile", binding.buildLog(program, device.handle()));
-        }
-    }
-
-    /** The names of the wanted kernels, each of which was made once: some drivers compile only then. */
-    private List<String> kernelsOf(long program, KernelDescriptor descriptor) {
-        List<Long> kernels = new ArrayList<>();
-        try {
-            if (descriptor.entries().isEmpty()) {
-                kernels.addAll(binding.createKernels(program));
-            }
-            for (String entry : descriptor.entries()) {
-                kernels.add(binding.createKernel(program, entry));
-            }
-            return kernels.stream().map(binding::kernelName).sorted().toList();
-        } finally {
-            kernels.forEach(binding::releaseKernel);
-        }
+    private ProgramHandle handle(Programs.Built built) {
+        return new ProgramHandle(this, built.program(), built.kernels());
     }
 
     private OpenClBuffer filled(MemorySegment content) {
