@@ -6,32 +6,18 @@ import dev.granary.coordinator.Doctor.Check;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code granary doctor}: tries out all that Granary needs and names cause and cure of what does not work. */
 @Command(name = "doctor", mixinStandardHelpOptions = true, description = "Try out OpenCL, the local directory and the bucket.")
-final class DoctorCommand implements Callable<Integer> {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
-    @Option(names = "--json", description = "print one JSON object")
-    private boolean json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
-
+final class DoctorCommand extends StoreCommand {
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = spec.commandLine().getOut();
-        GranaryConfig config = stores.config();
+        PrintWriter out = out();
+        GranaryConfig config = stores().config();
         List<Check> checks = Doctor.examine(config);
         boolean isWell = checks.stream().noneMatch(Check.Problem.class::isInstance);
-        if (json) {
+        if (isJson()) {
             JsonArray array = new JsonArray();
             checks.forEach(check -> array.add(switch (check) {
                 case Check.Sound sound -> Json.object("subject", sound.subject(), "state", "sound", "finding", sound.finding());

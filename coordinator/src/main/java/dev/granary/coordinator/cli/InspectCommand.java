@@ -12,17 +12,13 @@ import java.io.PrintWriter;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code granary inspect}: verifies one entry and tells all that is known of it. */
 @Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
-final class InspectCommand implements Callable<Integer> {
+final class InspectCommand extends StoreCommand {
     private static final int SHOWN_CHARACTERS = 40;
     private static final int SHOWN_FIELDS = 30;
 
@@ -33,16 +29,7 @@ final class InspectCommand implements Callable<Integer> {
     private String prefix = "";
 
     @Mixin
-    private StoreOptions stores = new StoreOptions();
-
-    @Mixin
     private TierOption tier = new TierOption();
-
-    @Option(names = "--json", description = "print one JSON object")
-    private boolean json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     @Override
     public Integer call() throws Exception {
@@ -50,7 +37,7 @@ final class InspectCommand implements Callable<Integer> {
         if (!prefix.matches("[0-9a-f]{1,64}")) {
             throw new UsageException("'" + prefix + "' is no id: ids consist of up to 64 digits 0-9 and a-f, as granary ls shows them");
         }
-        try (Inventory inventory = tier.open(stores.config())) {
+        try (Inventory inventory = tier.open(stores().config())) {
             Catalog.Listed listed = find(inventory);
             return switch (inventory.read(listed)) {
                 case LoadResult.Hit hit -> {
@@ -79,8 +66,8 @@ final class InspectCommand implements Callable<Integer> {
     }
 
     private void print(Catalog.Listed listed, Entry entry) {
-        PrintWriter out = spec.commandLine().getOut();
-        if (json) {
+        PrintWriter out = out();
+        if (isJson()) {
             Json.print(out, json(listed, entry));
             return;
         }

@@ -10,36 +10,23 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code granary ls}: lists the entries of a tier. */
 @Command(name = "ls", mixinStandardHelpOptions = true, description = "List the entries of the local tier or of the bucket.")
-final class LsCommand implements Callable<Integer> {
+final class LsCommand extends StoreCommand {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
-
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
 
     @Mixin
     private TierOption tier = new TierOption();
 
-    @Option(names = "--json", description = "print one JSON object")
-    private boolean json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
-
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = spec.commandLine().getOut();
-        try (Inventory inventory = tier.open(stores.config())) {
+        PrintWriter out = out();
+        try (Inventory inventory = tier.open(stores().config())) {
             List<Catalog.Listed> entries = inventory.entries();
-            if (json) {
+            if (isJson()) {
                 JsonArray array = new JsonArray();
                 entries.forEach(entry -> array.add(Json.object("id", entry.hash().hex(), "namespace", entry.namespace(), "bytes",
                         entry.bytes(), "lastUsed", Instant.ofEpochMilli(entry.lastUsedMillis()).toString())));

@@ -10,25 +10,19 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. */
 @Command(
         name = "populate",
         mixinStandardHelpOptions = true,
         description = "Compile the kernels of MANIFEST that nobody has compiled yet, and publish them.")
-final class PopulateCommand implements Callable<Integer> {
+final class PopulateCommand extends StoreCommand {
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
     private Path manifest = Path.of("");
-
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
 
     @Mixin
     private DeviceOption device = new DeviceOption();
@@ -37,21 +31,15 @@ final class PopulateCommand implements Callable<Integer> {
             description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
-    @Option(names = "--json", description = "print one JSON object")
-    private boolean json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
-
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = spec.commandLine().getOut();
-        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter out = out();
+        PrintWriter err = err();
         if (uploadLimit <= 0) {
             throw new UsageException("--upload-limit must be a positive number of seconds, not " + uploadLimit);
         }
         Manifest kernels = Manifest.read(manifest);
-        GranaryConfig config = stores.config();
+        GranaryConfig config = stores().config();
         Published published = new Published();
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, published)) {
@@ -61,7 +49,7 @@ final class PopulateCommand implements Callable<Integer> {
             }
             boolean isDone = granary.flush(Duration.ofSeconds(uploadLimit));
             boolean isPublished = isDone && published.failed() == 0;
-            if (json) {
+            if (isJson()) {
                 JsonObject result = run.json();
                 result.add("published", published.json());
                 Json.print(out, result);

@@ -12,27 +12,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code granary stats}: what a tier holds, and what all processes on this machine got out of the cache. */
 @Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and what the cache has saved.")
-final class StatsCommand implements Callable<Integer> {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
+final class StatsCommand extends StoreCommand {
     @Mixin
     private TierOption tier = new TierOption();
-
-    @Option(names = "--json", description = "print one JSON object")
-    private boolean json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     /** Entries of one namespace. */
     private record Usage(long entries, long bytes) {
@@ -43,12 +30,12 @@ final class StatsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = spec.commandLine().getOut();
-        GranaryConfig config = stores.config();
+        PrintWriter out = out();
+        GranaryConfig config = stores().config();
         try (Inventory inventory = tier.open(config)) {
             Map<String, Usage> usage = usage(inventory.entries());
             Map<String, Long> totals = new Totals(config.directory()).read();
-            if (json) {
+            if (isJson()) {
                 Json.print(out, json(inventory, config, usage, totals));
             } else {
                 print(out, inventory, config, usage, totals);
