@@ -9,9 +9,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** The granary command in a process of its own, as a user starts it. */
 final class GranaryProcess {
@@ -20,11 +22,13 @@ final class GranaryProcess {
     private final Process process;
     private final Path out;
     private final Path err;
+    private final Path driverCache;
 
-    private GranaryProcess(Process process, Path out, Path err) {
+    private GranaryProcess(Process process, Path out, Path err, Path driverCache) {
         this.process = process;
         this.out = out;
         this.err = err;
+        this.driverCache = driverCache;
     }
 
     /** What the process left. */
@@ -54,12 +58,13 @@ final class GranaryProcess {
         command.addAll(List.of(arguments));
         Path out = Files.createTempFile("granary-it-", ".out");
         Path err = Files.createTempFile("granary-it-", ".err");
+        Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
-        builder.environment().putAll(LowerCaches.variables(Files.createTempDirectory("granary-it-pocl-")));
+        builder.environment().putAll(LowerCaches.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
         builder.environment().putAll(variables);
-        return new GranaryProcess(builder.start(), out, err);
+        return new GranaryProcess(builder.start(), out, err, driverCache);
     }
 
     /** Starts it and waits for its end. */
@@ -76,16 +81,16 @@ final class GranaryProcess {
         return left();
     }
 
-    /** Ends it at once, as {@code kill -9} does. */
-    void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor();
-    }
-
     private Ended left() throws IOException {
         Ended ended = new Ended(process.isAlive() ? -1 : process.exitValue(), Files.readString(out, StandardCharsets.UTF_8),
                 Files.readString(err, StandardCharsets.UTF_8));
         Files.delete(out);
         Files.delete(err);
+        try (Stream<Path> files = Files.walk(driverCache)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
         return ended;
     }
 }
