@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = "Compile real kernels once, on one machine, and use them on two others that compile nothing.")
 final class DemoCommand implements Callable<Integer> {
-    @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
-    private @Nullable String device;
+    @Mixin
+    private DeviceOption device = new DeviceOption();
 
     @Option(names = "--json", description = "print one JSON object")
     private boolean json;
@@ -65,9 +65,7 @@ final class DemoCommand implements Callable<Integer> {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "demo-role"));
-        if (device != null) {
-            command.addAll(List.of("--device", device));
-        }
+        command.addAll(device.arguments());
         return command;
     }
 

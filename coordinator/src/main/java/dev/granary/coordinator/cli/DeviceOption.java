@@ -13,6 +13,11 @@ final class DeviceOption {
     @Option(names = "--device", paramLabel = "NAME", description = "a part of the device's or platform's name; default: the first device")
     private @Nullable String name;
 
+    /** The arguments that choose the same in another process. */
+    List<String> arguments() {
+        return name == null ? List.of() : List.of("--device", name);
+    }
+
     OpenClDevice device() throws FailedException {
         List<OpenClDevice> devices = switch (OpenCl.probe()) {
             case OpenCl.Probe.Found found -> found.devices();
