@@ -20,9 +20,8 @@ import java.util.function.Supplier;
  *
  * <p>PoCL up to 3.1 keeps the first value that it reads for the rest of the process. So the variable stays unset until shapes are needed,
  * and only the shapes of the first use, and those {@linkplain #expect expected} before it, are sure to be covered; later versions cover
- * those of each use. The variable is never removed, so
- * that after its first use setting it only swaps a pointer: glibc moves the environment's array only when a name is new, and keeps the
- * array that the process started with.
+ * those of each use. The variable is never removed, so that after its first use setting it only swaps a pointer: glibc moves the
+ * environment's array only when a name is new, and keeps the array that the process started with.
  */
 final class PoclSpecialization {
     private static final String VARIABLE = "POCL_BINARY_SPECIALIZE_WG";
