@@ -1,6 +1,7 @@
 package dev.granary.cache;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.util.function.Consumer;
 
 /**
@@ -27,4 +28,9 @@ public interface Catalog {
 
     /** Reads and verifies a listed entry without knowing its id beforehand. */
     LoadResult read(Listed listed);
+
+    /** As {@link #read(Listed)}, for an entry that is used only as long as {@code memory} lives; see {@link PersistentCache#load(Id, Arena)}. */
+    default LoadResult read(Listed listed, Arena memory) {
+        return read(listed);
+    }
 }

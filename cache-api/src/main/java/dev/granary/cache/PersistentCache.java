@@ -1,5 +1,7 @@
 package dev.granary.cache;
 
+import java.lang.foreign.Arena;
+
 /**
  * The plug: a place where entries outlive the process. Anyone can implement it; {@code PersistentCacheContract} in this module's test
  * jar is the suite that an implementation must pass.
@@ -32,6 +34,19 @@ public interface PersistentCache extends AutoCloseable {
      * @return the verified entry or the kind of miss
      */
     LoadResult load(Id id);
+
+    /**
+     * Looks an entry up for as long as {@code memory} lives: a store that copies an entry out takes the memory for it from there. For callers
+     * that are done with the binaries soon, such as those that only verify or pass them on: the next look-up then gets the same memory
+     * again, where {@link #load(Id)} must find new memory, which the garbage collector gives back at some time.
+     *
+     * @param id whose entry; not empty
+     * @param memory where the entry may be kept; the entry must not be used after it was closed, nor by a thread that may not use it
+     * @return as {@link #load(Id)}
+     */
+    default LoadResult load(Id id, Arena memory) {
+        return load(id);
+    }
 
     /**
      * Stores an entry.
