@@ -1,6 +1,7 @@
 package dev.granary.cache;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -64,6 +65,11 @@ public final class Sha256 {
     /** The 32 bytes, a copy. */
     public byte[] bytes() {
         return digest.clone();
+    }
+
+    /** The first eight bytes as a big-endian number: spreads as evenly as the whole, for tables that compare the rest elsewhere. */
+    public long prefix() {
+        return ByteBuffer.wrap(digest).getLong();
     }
 
     /** The digest as 64 lower-case hexadecimal digits. */

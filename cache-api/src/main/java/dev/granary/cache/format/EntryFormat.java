@@ -44,6 +44,21 @@ public final class EntryFormat {
      * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more than 1,022 binaries
      */
     public static byte[] encode(Entry entry, Compression compression, PutId putId) {
+        List<MemorySegment> parts = encodeParts(entry, compression, putId);
+        ByteBuffer out = ByteBuffer.allocate((int) length(parts));
+        for (MemorySegment part : parts) {
+            out.put(part.asByteBuffer());
+        }
+        return out.array();
+    }
+
+    /**
+     * The entry as {@link #encode} gives it, in parts that belong one behind the other: for writers that need not have it in one piece. Parts
+     * are views of the entry's own binaries where those are not compressed.
+     *
+     * @throws IllegalArgumentException as {@link #encode}
+     */
+    public static List<MemorySegment> encodeParts(Entry entry, Compression compression, PutId putId) {
         byte[] metadata = entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
         requireFits(entry, metadata.length);
         List<Section.Encoded> sections = new ArrayList<>();
@@ -52,18 +67,25 @@ public final class EntryFormat {
         for (MemorySegment binary : entry.binaries().segments()) {
             sections.add(Section.encode(Section.BINARY, binary, compression));
         }
-        long length = Header.bytes(sections.size());
-        for (Section.Encoded section : sections) {
-            length += section.stored().byteSize();
+        long head = Header.bytes(sections.size()) + sections.get(0).stored().byteSize() + sections.get(1).stored().byteSize();
+        List<MemorySegment> parts = new ArrayList<>(sections.size());
+        ByteBuffer first = ByteBuffer.allocate((int) head);
+        parts.add(MemorySegment.ofArray(first.array()));
+        for (Section.Encoded binary : sections.subList(FIRST_BINARY, sections.size())) {
+            parts.add(binary.stored());
         }
-        Header header = new Header(length, nanos(entry.compileTime()), putId, entry.contentHash(),
-                sections.stream().map(Section.Encoded::row).toList());
-        ByteBuffer out = ByteBuffer.allocate((int) length);
-        header.writeTo(out);
-        for (Section.Encoded section : sections) {
-            out.put(section.stored().asByteBuffer());
+        new Header(length(parts), nanos(entry.compileTime()), putId, entry.contentHash(), sections.stream().map(Section.Encoded::row).toList())
+                .writeTo(first);
+        first.put(sections.get(0).stored().asByteBuffer()).put(sections.get(1).stored().asByteBuffer());
+        return parts;
+    }
+
+    private static long length(List<MemorySegment> parts) {
+        long length = 0;
+        for (MemorySegment part : parts) {
+            length += part.byteSize();
         }
-        return out.array();
+        return length;
     }
 
     /** What is written must be readable: the limits are those of the reader, for the raw lengths. */
@@ -99,6 +121,26 @@ public final class EntryFormat {
     /** Reads and verifies an entry without knowing its id beforehand; else like {@link #decode}. */
     public static LoadResult decode(MemorySegment stored, Verification verification) {
         return decodeAny(stored, null, verification);
+    }
+
+    /**
+     * How many bytes the entry that starts at the beginning of {@code stored} says it has; -1 where no header fits. Nothing is verified: for
+     * readers that know where an entry starts and not where it ends.
+     */
+    public static long statedLength(ByteBuffer stored) {
+        return Header.statedLength(stored);
+    }
+
+    /** The id of the entry that {@code stored} starts with, if header and key are sound; the binaries need not be there. */
+    public static Optional<Id> readId(MemorySegment stored) {
+        return Header.readPrefix(stored).flatMap(header -> {
+            Section key = header.sections().getFirst();
+            long offset = Header.bytes(header.sections().size());
+            return stored.byteSize() - offset >= key.storedLength()
+                            && key.decode(stored.asSlice(offset, key.storedLength())) instanceof Section.Decoded.Raw raw
+                    ? Id.parse(raw.bytes().toArray(ValueLayout.JAVA_BYTE))
+                    : Optional.empty();
+        });
     }
 
     private static LoadResult decodeAny(MemorySegment stored, @Nullable Id expected, Verification verification) {

@@ -4,8 +4,10 @@ import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Header and section table of an entry, big-endian.
@@ -21,6 +23,7 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
     private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
 
     private static final int FIXED_BYTES = 80;
+    private static final int LENGTH_OFFSET = 16;
     private static final int CHECKSUM_BYTES = 4;
     private static final int MIN_SECTIONS = 3;
     static final int MAX_SECTIONS = 1024;
@@ -52,7 +55,40 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
         out.putInt(Section.checksum(MemorySegment.ofBuffer(covered)));
     }
 
+    /** What the header at the start of {@code stored} says of the length; -1 where there is no header. Checks the magic and nothing else. */
+    static long statedLength(ByteBuffer stored) {
+        if (stored.remaining() < FIXED_BYTES) {
+            return -1;
+        }
+        for (int i = 0; i < MAGIC.length; i++) {
+            if (stored.get(stored.position() + i) != MAGIC[i]) {
+                return -1;
+            }
+        }
+        return stored.order() == ByteOrder.BIG_ENDIAN
+                ? stored.getLong(stored.position() + LENGTH_OFFSET)
+                : Long.reverseBytes(stored.getLong(stored.position() + LENGTH_OFFSET));
+    }
+
+    /** The header of an entry of which perhaps only the beginning is there. */
+    static Optional<Header> readPrefix(MemorySegment stored) {
+        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent() ? Optional.of(ok.header()) : Optional.empty();
+    }
+
     static Read read(MemorySegment stored) {
+        return switch (parse(stored)) {
+            case Read.Bad bad -> bad;
+            case Read.Ok ok when stored.byteSize() < ok.header().length() -> truncated(stored.byteSize(), ok.header().length() + " bytes");
+            case Read.Ok ok when stored.byteSize() > ok.header().length() ->
+                new Read.Bad(Damage.EXTENDED, stored.byteSize() - ok.header().length() + " bytes too many");
+            case Read.Ok ok when !ok.header().isConsistent() ->
+                new Read.Bad(Damage.CORRUPT, "kinds, encodings or lengths of the sections do not add up");
+            case Read.Ok ok -> ok;
+        };
+    }
+
+    /** Reads header and table and checks their checksum; says nothing of what follows. */
+    private static Read parse(MemorySegment stored) {
         if (stored.byteSize() > EntryFormat.MAX_BYTES) {
             return new Read.Bad(Damage.TOO_LARGE, stored.byteSize() + " bytes are more than an entry can have");
         }
@@ -96,14 +132,7 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
         for (int i = 0; i < count; i++) {
             sections.add(Section.readFrom(in));
         }
-        if (stored.byteSize() < length) {
-            return truncated(stored.byteSize(), length + " bytes");
-        }
-        if (stored.byteSize() > length) {
-            return new Read.Bad(Damage.EXTENDED, stored.byteSize() - length + " bytes too many");
-        }
-        Header header = new Header(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections));
-        return header.isConsistent() ? new Read.Ok(header) : new Read.Bad(Damage.CORRUPT, "kinds, encodings or lengths of the sections do not add up");
+        return new Read.Ok(new Header(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections)));
     }
 
     private boolean isConsistent() {
