@@ -6,9 +6,8 @@ package dev.granary.local;
  * @param evictions entries removed to keep the capacity
  * @param bytesEvicted their bytes
  * @param healed damaged entries taken away by a look-up or replaced by a store
- * @param sweptTemporaryFiles temporary files of writers that died, removed
  * @param refusedTooLarge stores refused because one entry was larger than the capacity
  * @param inputOutputErrors operations of the file system that failed
  */
 public record LocalStatistics(
-        long evictions, long bytesEvicted, long healed, long sweptTemporaryFiles, long refusedTooLarge, long inputOutputErrors) {}
+        long evictions, long bytesEvicted, long healed, long refusedTooLarge, long inputOutputErrors) {}

@@ -11,16 +11,11 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
-import dev.granary.local.LedgerState.Condition;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.util.Objects;
-import java.util.SplittableRandom;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
@@ -31,26 +26,24 @@ import java.util.function.Function;
 /**
  * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
  *
- * <p>One file per entry, written aside and renamed into place. A look-up opens a file, reads and verifies it, and takes no lock. A store
- * locks the account of bytes for the moment of the rename, waits at most a quarter of a second for that lock and then goes on without it.
- * Removing, evicting and counting happen behind the callers; only a store that finds the directory a sixteenth above its capacity
- * evicts itself, in one walk over the directory. {@code docs/local-directory.md} has layout and guarantees.
+ * <p>Entries lie one behind the other in segments; a mapped index leads to them. A look-up copies an entry out and verifies the copy, and
+ * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most a
+ * quarter of a second. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
+ * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
     private static final int TOLERATED_FRACTION = 16;
+    private static final int INTOLERABLE_FRACTION = 4;
     private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    private static final int COMMIT_ATTEMPTS = 3;
 
     private final Path directory;
-    private final Layout layout;
-    private final Ledger ledger;
+    private final SegmentStore store;
     private final Shelf shelf;
-    private final TemporaryFiles temporary;
-    private final Recency recency;
+    private final Commit commit;
+    private final Uses uses;
     private final Sweep sweep;
     private final Maintenance maintenance;
-    private final Step.Listener steps;
     private final EvictionPolicy policy;
     private final Trouble trouble = new Trouble();
     private final LongAdder healed = new LongAdder();
@@ -58,53 +51,55 @@ public final class LocalTier implements PersistentCache, Catalog {
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile long capacity;
 
-    private LocalTier(LocalConfig config, Path real, Function<Id, Sha256> naming, Step.Listener steps) {
+    private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
         this.policy = config.policy();
         this.capacity = config.capacityBytes();
-        this.steps = steps;
-        this.layout = new Layout(real, naming);
-        this.ledger = Ledger.share(layout.ledger());
-        this.temporary = new TemporaryFiles(layout.temporary(), config.clock(), new SplittableRandom(), steps);
-        this.shelf = new Shelf(layout, ledger, temporary, trouble);
-        this.recency = new Recency(config.clock(), Recency.delayed(config.background()), trouble);
-        this.sweep = new Sweep(layout, ledger, temporary, recency, config.clock(), () -> capacity, trouble);
-        this.maintenance = new Maintenance(sweep, config.background());
+        this.store = SegmentStore.share(real, boot, steps);
+        this.shelf = new Shelf(naming);
+        this.commit = new Commit(store, shelf);
+        this.uses = new Uses(store, config.clock(), config.background(), trouble);
+        this.sweep = new Sweep(store, trouble);
+        this.maintenance = new Maintenance(() -> sweep.run(capacity, policy), config.background());
     }
 
     /**
-     * Opens the tier; creates its directory, private to this user, where it is missing. Reads nothing of what the directory holds: a sweep,
-     * where one is due, runs on the configuration's executor.
+     * Opens the tier; creates its directory, private to this user, where it is missing. Reads nothing of what the directory holds.
      *
      * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing was written
      */
     public static LocalTier open(LocalConfig config) throws LocalDirectoryException {
-        return open(config, Id::hash, Step.Listener.NONE);
+        return open(config, Boot.mark(), Id::hash, Step.Listener.NONE);
     }
 
-    static LocalTier open(LocalConfig config, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
-        LocalTier tier = new LocalTier(config, DirectoryCheck.prepare(config.directory()), naming, steps);
-        tier.maintenance.request();
-        return tier;
+    static LocalTier open(LocalConfig config, long boot, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
+        return new LocalTier(config, DirectoryCheck.prepare(config.directory()), boot, naming, steps);
     }
 
     @Override
     public LoadResult load(Id id) {
+        return load(id, Arena.ofAuto());
+    }
+
+    @Override
+    public LoadResult load(Id id, Arena memory) {
         requireOpen();
-        Shelf.Place place = shelf.find(id);
-        switch (place.found()) {
-            case LoadResult.Hit _ -> used(place.file());
-            case LoadResult.Damaged bad -> removeDamaged(place.file(), id, bad.damage());
-            case LoadResult.Absent _, LoadResult.Unavailable _ -> {}
-        }
-        return place.found();
+        return reading(files -> {
+            Shelf.Place place = shelf.find(files, id, memory);
+            switch (place.result()) {
+                case LoadResult.Hit _ -> used(place);
+                case LoadResult.Damaged bad -> removeDamaged(place, bad.damage());
+                case LoadResult.Absent _, LoadResult.Unavailable _ -> {}
+            }
+            return place.result();
+        });
     }
 
     /**
      * Stores an entry. Where another content is there under its id, it is replaced as a whole.
      *
      * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
-     *     full or fails; never {@code Divergent} or {@code Unknown}
+     *     full or fails or a process that does not move has the lock; never {@code Divergent} or {@code Unknown}
      */
     @Override
     public StoreResult store(Entry entry) {
@@ -113,49 +108,86 @@ public final class LocalTier implements PersistentCache, Catalog {
         if (entry.binaries().byteSize() + entry.id().length() > limit) {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
         }
-        Shelf.Place place = shelf.find(entry.id());
-        if (place.found() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
-            used(place.file());
-            return StoreResult.DUPLICATE;
+        try (Arena memory = Arena.ofConfined()) {
+            StoreFiles files = store.files();
+            Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
+            if (place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
+                used(place);
+                return StoreResult.DUPLICATE;
+            }
+            return write(entry, place.result() instanceof LoadResult.Damaged, limit);
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.WRITING, e);
+            return e instanceof IOException io && store.isReadOnly(io)
+                    ? new StoreResult.Refused("the directory is read-only: " + e)
+                    : new StoreResult.Failed(e.toString());
         }
-        return write(entry, place, limit);
     }
 
     @Override
     public void discard(Entry entry) {
         requireOpen();
-        Path file = shelf.find(entry.id()).file();
-        shelf.removeIf(file, entry.id(),
-                found -> found instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash()));
+        removing(() -> {
+            StoreFiles files = store.files();
+            try (Arena memory = Arena.ofConfined()) {
+                Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
+                return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
+                        && commit.remove(place);
+            }
+        });
     }
 
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        recency.flush();
-        layout.walk(found -> visitor.accept(found.listed()));
+        StoreFiles files = store.files();
+        if (files != null) {
+            files.writeUses();
+            shelf.list(files, visitor);
+        }
     }
 
     /** Reads a listed entry. Neither counts as a use nor takes a damaged entry away. */
     @Override
     public LoadResult read(Listed listed) {
-        requireOpen();
-        return shelf.read(listed);
+        return read(listed, Arena.ofAuto());
     }
 
-    /** Removes every entry, in one walk over the directory. */
+    @Override
+    public LoadResult read(Listed listed, Arena memory) {
+        requireOpen();
+        return reading(files -> shelf.find(files, listed, memory).result());
+    }
+
+    /** Removes a listed entry if it is still there; returns whether it was. Its room is given back by the next sweep. */
+    public boolean remove(Listed listed) {
+        requireOpen();
+        return removing(() -> {
+            StoreFiles files = store.files();
+            try (Arena memory = Arena.ofConfined()) {
+                return files != null && commit.remove(shelf.find(files, listed, memory));
+            }
+        });
+    }
+
+    /** Removes every entry. */
     public void clear() {
         requireOpen();
-        sweep.clear();
+        removing(commit::clear);
+        sweepPatiently(() -> sweep.reclaim(capacity));
     }
 
-    /** Bytes of all entries as the account has them, which all processes on the directory share; right after a sweep. */
+    /** Bytes of all entries, with what each is rounded up to. */
     public long usedBytes() {
-        requireOpen();
-        return ledger.state(trouble).used();
+        return bytes(state -> state.get(State.LIVE_UNITS));
     }
 
-    /** How many bytes of entries this process lets lie in the directory. */
+    /** Bytes that the entries take on the disk, with what is yet to be given back. */
+    public long diskBytes() {
+        return bytes(State::diskUnits);
+    }
+
+    /** How many bytes may lie in the directory, as far as this process is asked. */
     public long capacityBytes() {
         return capacity;
     }
@@ -164,17 +196,15 @@ public final class LocalTier implements PersistentCache, Catalog {
      * Changes the capacity, for this process. Where less is allowed than is there, the oldest entries leave before this returns; it waits
      * at most two seconds for another process that is evicting.
      *
-     * @param bytes how many bytes of entries may lie in the directory; 0 keeps nothing
+     * @param bytes how many bytes may lie in the directory; 0 keeps nothing
      * @throws IllegalArgumentException if the number is negative
      */
     public void setCapacity(long bytes) {
         requireOpen();
         capacity = LocalConfig.requireCapacity(bytes);
-        long start = System.nanoTime();
-        while (ledger.state(trouble).used() > bytes && !sweep.run() && System.nanoTime() - start < SWEEPER_PATIENCE_NANOS) {
-            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
+        if (diskBytes() > bytes) {
+            sweepPatiently(() -> sweep.run(bytes, policy));
         }
-        maintenance.request();
     }
 
     /** The directory, absolute. */
@@ -182,107 +212,157 @@ public final class LocalTier implements PersistentCache, Catalog {
         return directory;
     }
 
-    /** What this tier did in this process so far. */
-    public LocalStatistics statistics() {
-        return new LocalStatistics(sweep.evictions.sum(), sweep.bytesEvicted.sum(), healed.sum(), sweep.sweptTemporaryFiles.sum(),
-                refusedTooLarge.sum(), trouble.count());
+    /**
+     * What the directory holds, counted now.
+     *
+     * @throws IOException if it cannot be read
+     */
+    public Survey survey() throws IOException {
+        requireOpen();
+        return Survey.of(store);
     }
 
-    /** Writes what is behind: uses, and a sweep that is due. Waits for one walk over the directory at most. */
+    /** What this tier did in this process so far. */
+    public LocalStatistics statistics() {
+        return new LocalStatistics(sweep.evictions(), sweep.bytesEvicted(), healed.sum(), refusedTooLarge.sum(), trouble.count());
+    }
+
+    /** Writes what is behind: uses, and a sweep that was asked for. */
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            recency.flush();
+            uses.write();
             maintenance.finish();
-            ledger.release(trouble);
+            store.release();
         }
     }
 
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
     boolean sweepNow() {
-        return sweep.run();
+        return sweep.run(capacity, policy);
     }
 
-    private StoreResult write(Entry entry, Shelf.Place place, long limit) {
-        byte[] bytes;
+    private StoreResult write(Entry entry, boolean heals, long limit) throws IOException {
+        List<MemorySegment> parts;
         try {
-            bytes = EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+            parts = EntryFormat.encodeParts(entry, Compression.NONE, PutId.NONE);
         } catch (IllegalArgumentException e) {
             return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
         }
-        if (bytes.length > limit) {
-            return refuseTooLarge(bytes.length, limit);
+        long length = 0;
+        for (MemorySegment part : parts) {
+            length += part.byteSize();
         }
-        try {
-            Path written = temporary.write(bytes);
-            try {
-                ledger.change(() -> commit(written, place.file(), bytes.length), steps, trouble);
-            } finally {
-                TemporaryFiles.discard(written);
-            }
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.WRITING, e);
-            return isReadOnly(e) ? new StoreResult.Refused("the directory is read-only: " + e) : new StoreResult.Failed(e.toString());
+        if (Tail.units(length) * Tail.UNIT + Tail.UNIT > limit) { // a segment of its own has to fit
+            return refuseTooLarge(length, limit);
         }
-        steps.done(Step.ACCOUNTED);
-        if (place.found() instanceof LoadResult.Damaged) {
+        if (!makeRoom()) {
+            return new StoreResult.Failed("the directory is full, and the process that evicts does not move");
+        }
+        commit.enter(entry.id(), parts, length, capacity, uses.nowMicros());
+        if (heals) {
             healed.increment();
         }
         keepCapacity();
-        return new StoreResult.Stored(bytes.length);
-    }
-
-    private long commit(Path written, Path file, long bytes) throws IOException {
-        for (int attempt = 1; ; attempt++) {
-            try {
-                long replaced = Files.exists(file, LinkOption.NOFOLLOW_LINKS) ? EntryFile.Identity.of(file).bytes() : 0;
-                Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
-                steps.done(Step.RENAMED);
-                return bytes - replaced;
-            } catch (NoSuchFileException e) {
-                if (attempt == COMMIT_ATTEMPTS) {
-                    throw e;
-                }
-                Path shard = Objects.requireNonNull(file.getParent());
-                Files.createDirectories(shard, DirectoryCheck.privateDirectory(shard)); // the first of its shard, or it was removed
-            }
-        }
+        return new StoreResult.Stored(length);
     }
 
     /** Another version's entry stays for that version; the next store of its id here replaces it. */
-    private void removeDamaged(Path file, Id id, Damage damage) {
-        if (damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && shelf.removeIf(file, id, LoadResult.Damaged.class::isInstance)) {
+    private void removeDamaged(Shelf.Place place, Damage damage) {
+        if (damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place))) {
             healed.increment();
         }
     }
 
-    private void used(Path file) {
-        switch (policy) {
-            case LRU -> recency.touch(file);
-            case FIFO -> {}
+    private void used(Shelf.Place place) {
+        if (policy == EvictionPolicy.LRU && place.index() != null) {
+            uses.note(place.index(), place.slot());
         }
     }
 
+    /** False where far too much lies on the disk and cannot be made less. */
+    private boolean makeRoom() {
+        long tolerable = capacity + capacity / INTOLERABLE_FRACTION;
+        return diskBytes() <= tolerable || sweep.run(capacity, policy) || diskBytes() <= tolerable;
+    }
+
     private void keepCapacity() {
-        LedgerState account = ledger.known();
-        if (account.used() - capacity > capacity / TOLERATED_FRACTION) {
-            sweep.runIfDue();
-        } else if (account.used() > capacity || account.condition() != Condition.SOUND) {
+        long disk = diskBytes();
+        if (disk - capacity > capacity / TOLERATED_FRACTION) {
+            sweep.run(capacity, policy);
+        } else if (disk > capacity || store.takeSweepWanted()) {
             maintenance.request();
+        }
+    }
+
+    private interface Attempt {
+        boolean run();
+    }
+
+    private static void sweepPatiently(Attempt attempt) {
+        long start = System.nanoTime();
+        while (!attempt.run() && System.nanoTime() - start < SWEEPER_PATIENCE_NANOS) {
+            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
+        }
+    }
+
+    private interface Reading {
+        LoadResult read(StoreFiles files) throws IOException;
+    }
+
+    private LoadResult reading(Reading reading) {
+        StoreFiles files = null;
+        try {
+            files = store.files();
+            return files == null ? LoadResult.ABSENT : reading.read(files);
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.READING, e);
+            if (files != null) {
+                repair(files);
+            }
+            return new LoadResult.Unavailable(e.toString());
+        }
+    }
+
+    private void repair(StoreFiles broken) {
+        try {
+            store.repair(broken);
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.ACCOUNTING, e);
+        }
+    }
+
+    private interface Removal {
+        boolean run() throws IOException;
+    }
+
+    private boolean removing(Removal removal) {
+        try {
+            return removal.run();
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.REMOVING, e);
+            return false;
+        }
+    }
+
+    private interface Amount {
+        long units(State state);
+    }
+
+    private long bytes(Amount amount) {
+        requireOpen();
+        try {
+            StoreFiles files = store.files();
+            return files == null ? 0 : amount.units(files.state()) * Tail.UNIT;
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.ACCOUNTING, e);
+            return 0;
         }
     }
 
     private StoreResult refuseTooLarge(long bytes, long limit) {
         refusedTooLarge.increment();
         return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + limit + " bytes that may lie here");
-    }
-
-    private boolean isReadOnly(IOException cause) {
-        try {
-            return cause instanceof AccessDeniedException || Files.getFileStore(directory).isReadOnly();
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     private void requireOpen() {

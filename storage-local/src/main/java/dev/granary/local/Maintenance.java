@@ -7,18 +7,18 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** Runs sweeps behind the callers: however often one is asked for, at most one waits and one runs. Thread-safe. */
 final class Maintenance {
-    private final Sweep sweep;
+    private final Runnable sweep;
     private final Executor background;
     private final AtomicBoolean wanted = new AtomicBoolean();
     private final ReentrantLock running = new ReentrantLock();
     private volatile boolean left; // by an executor that refused
 
-    Maintenance(Sweep sweep, Executor background) {
+    Maintenance(Runnable sweep, Executor background) {
         this.sweep = sweep;
         this.background = background;
     }
 
-    /** Asks for a sweep, if one is due by then. */
+    /** Asks for a sweep. */
     void request() {
         if (wanted.compareAndSet(false, true)) {
             try {
@@ -36,7 +36,7 @@ final class Maintenance {
         try {
             if (wanted.getAndSet(false) || left) {
                 left = false;
-                sweep.runIfDue();
+                sweep.run();
             }
         } finally {
             running.unlock();

@@ -4,141 +4,188 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Damage;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
-import dev.granary.local.EntryFile.Identity;
 import java.io.IOException;
-import java.nio.file.Files;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
-/** Finds, reads and takes away the entries of single ids. Thread-safe. */
+/**
+ * Finds and reads entries: from the index to a verified copy, without a lock. What changes meanwhile shows as something that does not verify,
+ * and is then looked up again. Thread-safe.
+ */
 final class Shelf {
-    private final Layout layout;
-    private final Ledger ledger;
-    private final TemporaryFiles temporary;
-    private final Trouble trouble;
+    private static final int ATTEMPTS = 4;
+    private static final int PREFIX_BYTES = 16 << 10;
+    private static final String UNKNOWN_NAMESPACE = "unknown/unknown";
+    private static final LoadResult.Damaged GONE = new LoadResult.Damaged(Damage.TRUNCATED, "the segment that it lay in is gone");
+    private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(Damage.CORRUPT, "the index leads nowhere");
 
-    /** The file that an id has or would get, and what is in it. */
-    record Place(Path file, LoadResult found) {}
+    private final Function<Id, Sha256> naming;
 
-    Shelf(Layout layout, Ledger ledger, TemporaryFiles temporary, Trouble trouble) {
-        this.layout = layout;
-        this.ledger = ledger;
-        this.temporary = temporary;
-        this.trouble = trouble;
+    Shelf(Function<Id, Sha256> naming) {
+        this.naming = naming;
     }
 
-    /** Reads the entry of {@code id}. Other ids with the same hash are passed over; behind the last of them the place counts as empty. */
-    Place find(Id id) {
-        for (int slot = 0; ; slot++) {
-            Path file = layout.entry(id, slot);
-            LoadResult found = read(file, id);
-            if (!(found instanceof LoadResult.Damaged bad && bad.damage() == Damage.WRONG_KEY && belongs(file, id))) {
-                return new Place(file, found);
+    /**
+     * What was found for an id.
+     *
+     * @param index where it was found
+     * @param slot in which slot; -1 where it was not
+     * @param location where it lies
+     * @param result what was read there
+     */
+    record Place(@Nullable Index index, int slot, long location, LoadResult result) {
+        static final Place NONE = new Place(null, -1, 0, LoadResult.ABSENT);
+    }
+
+    long tag(Id id) {
+        return Index.tag(naming.apply(id).prefix());
+    }
+
+    /**
+     * Looks an entry up. Other ids with the same mark are passed over. Of several damaged places, the first.
+     *
+     * @throws IOException if the store cannot be read
+     */
+    Place find(StoreFiles files, Id id, Arena memory) throws IOException {
+        return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, Verification.CHECKSUMS),
+                damaged -> damaged.damage() != Damage.WRONG_KEY, id);
+    }
+
+    private interface Decoder {
+        LoadResult decode(MemorySegment bytes);
+    }
+
+    private Place find(StoreFiles files, long tag, Index first, Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isMine,
+            @Nullable Id id) throws IOException {
+        Index index = first;
+        for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+            Place damaged = Place.NONE;
+            boolean changed = false;
+            for (int probe = index.next(tag, 0); probe >= 0 && !changed; probe = index.next(tag, probe + 1)) {
+                int slot = index.slot(tag, probe);
+                long location = index.location(slot);
+                LoadResult result = location == 0 ? LoadResult.ABSENT : read(files, location, index.units(slot), memory, decoder);
+                if (result instanceof LoadResult.Hit) {
+                    return new Place(index, slot, location, result);
+                }
+                changed = index.location(slot) != location || index.tagOf(slot) != tag || files.index() != index;
+                if (!changed && result instanceof LoadResult.Damaged bad && damaged.slot() < 0
+                        && (isMine.test(bad) || !isAnothers(files, index, slot, id, memory))) {
+                    damaged = new Place(index, slot, location, result);
+                }
             }
-            if (slot == Layout.SLOTS - 1) {
-                return new Place(file, LoadResult.ABSENT);
+            if (!changed) {
+                return damaged;
             }
+            index = files.index();
         }
+        return Place.NONE; // changed each time: it is not there now
     }
 
-    /** Takes a file away if the entry of {@code id} that is read from it is {@code unwanted}; never another file that took its name. */
-    boolean removeIf(Path file, Id id, Predicate<LoadResult> unwanted) {
+    /** Reads what lies at a location and has it judged. */
+    private static LoadResult read(StoreFiles files, long location, long units, Arena memory, Decoder decoder) throws IOException {
+        if (!Tail.isLocation(location)) {
+            return NOWHERE;
+        }
+        Segment segment;
         try {
-            Identity read = Identity.of(file);
-            if (!unwanted.test(read(file, id))) {
-                return false;
-            }
-            Removal removal = new Removal(file, read);
-            ledger.change(removal, Step.Listener.NONE, trouble);
-            return removal.done;
+            segment = files.segments().get(Tail.segment(location));
         } catch (NoSuchFileException e) {
-            return false; // gone already
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.REMOVING, e);
-            return false;
+            return GONE;
         }
+        long offset = Tail.offset(location);
+        return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
+    }
+
+    /** The entry's own word for its length where it fits the index, else what the index says: the decoder finds the difference. */
+    private static long length(Segment segment, long offset, long units) {
+        long stated = segment.statedLength(offset);
+        return stated > 0 && Tail.units(stated) == units ? stated : Math.min(units * Tail.UNIT, EntryFormat.MAX_BYTES);
+    }
+
+    /** True where the slot has a sound entry of another id, which has the same mark by right. */
+    boolean isAnothers(StoreFiles files, Index index, int slot, @Nullable Id id, Arena memory) throws IOException {
+        return read(files, index.location(slot), index.units(slot), memory, Shelf::decode) instanceof LoadResult.Hit other
+                && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
+    }
+
+    private static LoadResult decode(MemorySegment bytes) {
+        return EntryFormat.decode(bytes, Verification.CHECKSUMS);
     }
 
     /** Reads an entry by its name. */
-    LoadResult read(Catalog.Listed listed) {
-        LoadResult result = LoadResult.ABSENT;
-        for (int slot = 0; slot < Layout.SLOTS && Layout.isNamespace(listed.namespace()); slot++) {
-            LoadResult next = readSlot(listed, slot);
-            if (next instanceof LoadResult.Hit) {
-                return next;
-            }
-            result = slot == 0 ? next : result;
-        }
-        return result;
+    Place find(StoreFiles files, Catalog.Listed listed, Arena memory) throws IOException {
+        return find(files, Index.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
+            LoadResult result = decode(bytes);
+            return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
+                    ? new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id")
+                    : result;
+        }, _ -> true, null);
     }
 
-    private LoadResult readSlot(Catalog.Listed listed, int slot) {
-        try {
-            LoadResult found = EntryFile.read(layout.entry(listed.namespace(), listed.hash(), slot),
-                    bytes -> slot == 0 || bytes.byteSize() == listed.bytes()
-                            ? EntryFormat.decode(bytes, Verification.CHECKSUMS)
-                            : LoadResult.ABSENT);
-            if (found instanceof LoadResult.Hit hit && !layout.hash(hit.entry().id()).equals(listed.hash())) {
-                return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id");
-            }
-            return found;
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.READING, e);
-            return new LoadResult.Unavailable(e.toString());
-        }
+    private boolean isListed(Id id, Catalog.Listed listed) {
+        return naming.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
     }
 
-    private LoadResult read(Path file, Id id) {
-        try {
-            return EntryFile.read(file, bytes -> EntryFormat.decode(bytes, id, Verification.CHECKSUMS));
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.READING, e);
-            return new LoadResult.Unavailable(e.toString());
-        }
-    }
-
-    /** True where the entry in the file is one of another id that has this name by right. */
-    private boolean belongs(Path file, Id id) {
-        try {
-            return EntryFile.read(file, bytes -> EntryFormat.decode(bytes, Verification.CHECKSUMS)) instanceof LoadResult.Hit other
-                    && layout.hash(other.entry().id()).equals(layout.hash(id));
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.READING, e);
-            return false;
-        }
-    }
-
-    /** Moves a file out of sight, looks whether it is the one that was meant, and puts it back where it is not. */
-    private final class Removal implements Ledger.Change {
-        private final Path file;
-        private final Identity meant;
-        private boolean done;
-
-        Removal(Path file, Identity meant) {
-            this.file = file;
-            this.meant = meant;
-        }
-
-        @Override
-        public long make() throws IOException {
-            if (!Identity.of(file).equals(meant)) {
-                return 0;
-            }
-            Path aside = temporary.aside();
-            Files.move(file, aside, StandardCopyOption.ATOMIC_MOVE);
-            try {
-                done = Identity.of(aside).equals(meant);
-                if (!done) {
-                    Files.createLink(file, aside); // a still newer one that came meanwhile stays, and this fails
+    /** Hands over every entry of the index; for one whose key cannot be read, with the part of the name that the index knows. */
+    void list(StoreFiles files, Consumer<Catalog.Listed> visitor) throws IOException {
+        Index index = files.index();
+        for (int slot = 0; slot < index.count(); slot++) {
+            long location = index.location(slot);
+            if (location != 0) {
+                long tag = index.tagOf(slot);
+                long units = index.units(slot);
+                Optional<Id> id = Tail.isLocation(location) ? readId(files, location, units) : Optional.empty();
+                if (index.location(slot) == location) {
+                    visitor.accept(new Catalog.Listed(
+                            id.map(known -> known.target().path()).orElse(UNKNOWN_NAMESPACE),
+                            id.map(naming).filter(hash -> Index.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
+                            lengthAt(files, location, units), index.usedMicros(slot) / 1000));
                 }
-            } finally {
-                Files.deleteIfExists(aside);
             }
-            return done ? -meant.bytes() : 0;
+        }
+    }
+
+    private static Sha256 withPrefix(long tag) {
+        return Sha256.ofDigest(ByteBuffer.allocate(Sha256.BYTES).putLong(tag).array());
+    }
+
+    private static long lengthAt(StoreFiles files, long location, long units) throws IOException {
+        try {
+            return Tail.isLocation(location)
+                    ? length(files.segments().get(Tail.segment(location)), Tail.offset(location), units)
+                    : units * Tail.UNIT;
+        } catch (NoSuchFileException e) {
+            return units * Tail.UNIT;
+        }
+    }
+
+    private static Optional<Id> readId(StoreFiles files, long location, long units) throws IOException {
+        try {
+            Segment segment = files.segments().get(Tail.segment(location));
+            long offset = Tail.offset(location);
+            long length = length(segment, offset, units);
+            for (long part = Math.min(PREFIX_BYTES, length); ; part = length) {
+                try (Arena memory = Arena.ofConfined()) {
+                    Optional<Id> id = EntryFormat.readId(segment.copy(offset, part, memory));
+                    if (id.isPresent() || part == length) {
+                        return id;
+                    }
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         }
     }
 }

@@ -1,21 +1,41 @@
 package dev.granary.local;
 
-/** The steps of storing an entry, in order; tests kill a writer after each. */
+/** The steps of changing the store, roughly in order; tests kill a process after each. */
 enum Step {
-    /** The temporary file exists and is empty. */
-    CREATED,
-    /** Half of the bytes are in the temporary file. */
-    HALF_WRITTEN,
-    /** All bytes are there. */
-    WRITTEN,
-    /** The temporary file has its time stamp. */
-    STAMPED,
-    /** The account is locked and says that a change is under way. */
+    /** The file of a new segment exists; nothing names it. */
+    SEGMENT_CREATED,
+    /** New entries go to the new segment; the old one has not been cut to its length. */
+    TAIL_MOVED,
+    /** Room for an entry is taken. */
+    RESERVED,
+    /** Another part of the entry is written. */
+    PART_WRITTEN,
+    /** The commit lock is held. */
     LOCKED,
-    /** The commit point: the entry has its name. */
-    RENAMED,
-    /** The account knows of the entry and is unlocked. */
-    ACCOUNTED;
+    /** The state says that a change is under way. */
+    MARKED,
+    /** The commit point: the index has the entry. */
+    ENTERED,
+    /** The counts in the state are right again; the lock is still held. */
+    COUNTED,
+    /** The lock is free. */
+    COMMITTED,
+    /** A new index is complete; nothing names it. */
+    INDEX_WRITTEN,
+    /** The state names the new index; the old one is still there. */
+    INDEX_REPLACED,
+    /** Segments that take no new entries are closed. */
+    CLOSED,
+    /** Some of the entries that must leave have left the index. */
+    EVICTED,
+    /** A hole was punched. */
+    PUNCHED,
+    /** Entries of a segment were copied and the index leads to the copies. */
+    MOVED,
+    /** A segment is marked as gone; its file is still there. */
+    MARKED_GONE,
+    /** The file of a segment is removed. */
+    REMOVED;
 
     /** Told when a step is done. */
     @FunctionalInterface

@@ -1,127 +1,98 @@
 package dev.granary.local;
 
-import dev.granary.local.LedgerState.Condition;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.time.Duration;
-import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.LongSupplier;
 
 /**
- * One walk over the directory: counts the bytes anew, removes what dead writers left, and evicts the oldest entries where they are more than
- * the capacity. One process does it at a time; the others do not wait.
+ * Keeps the store within its capacity: takes the oldest entries out of the index, then gives back to the disk what no entry covers. One
+ * process sweeps at a time; the others, and all look-ups, go on meanwhile.
  */
 final class Sweep {
-    /** An account this old is counted again. */
-    static final Duration RECOUNT = Duration.ofDays(1);
+    /** How much of the capacity is used after a sweep, in sixteenths: the rest is what stores fill until the next. */
+    static final int KEPT_SIXTEENTHS = 15;
 
-    /** What eviction leaves, in percent of the capacity: the room that makes walks rare. */
-    static final int KEPT_PERCENT = 90;
+    private static final int SIXTEENTHS = 16;
+    private static final int AT_ONCE = 256;
 
-    private final Layout layout;
-    private final Ledger ledger;
-    private final TemporaryFiles temporary;
-    private final Recency recency;
-    private final InstantSource clock;
-    private final LongSupplier capacity;
+    private final SegmentStore store;
+    private final Reclaim reclaim;
     private final Trouble trouble;
+    private final LongAdder evictions = new LongAdder();
+    private final LongAdder unitsEvicted = new LongAdder();
 
-    final LongAdder evictions = new LongAdder();
-    final LongAdder bytesEvicted = new LongAdder();
-    final LongAdder sweptTemporaryFiles = new LongAdder();
-
-    Sweep(Layout layout, Ledger ledger, TemporaryFiles temporary, Recency recency, InstantSource clock, LongSupplier capacity,
-            Trouble trouble) {
-        this.layout = layout;
-        this.ledger = ledger;
-        this.temporary = temporary;
-        this.recency = recency;
-        this.clock = clock;
-        this.capacity = capacity;
+    Sweep(SegmentStore store, Trouble trouble) {
+        this.store = store;
+        this.reclaim = new Reclaim(store);
         this.trouble = trouble;
     }
 
-    /** True where a walk would change something: full, miscounted, or not counted for long. */
-    boolean isDue(LedgerState account) {
-        return account.used() > capacity.getAsLong()
-                || account.condition() != Condition.SOUND
-                || Math.abs(clock.millis() - account.sweptMillis()) > RECOUNT.toMillis();
+    long evictions() {
+        return evictions.sum();
     }
 
-    /** Sweeps if that is due; returns false where another process or thread is at it. */
-    boolean runIfDue() {
-        return !isDue(ledger.state(trouble)) || run();
+    long bytesEvicted() {
+        return unitsEvicted.sum() * Tail.UNIT;
     }
 
-    /** Sweeps; returns false where another process or thread is at it. */
-    boolean run() {
-        return ledger.sweepAlone(() -> {
-            recency.flush();
-            try {
-                LedgerState before = ledger.state(trouble);
-                List<Layout.Found> all = new ArrayList<>();
-                layout.walk(all::add);
-                long counted = all.stream().mapToLong(Layout.Found::bytes).sum();
-                ledger.recalibrate(before, counted, clock.millis(), trouble);
-                if (ledger.known().used() > capacity.getAsLong()) {
-                    evict(all, ledger.known().used() - capacity.getAsLong() / 100 * KEPT_PERCENT);
-                }
-                sweptTemporaryFiles.add(temporary.sweep());
-            } catch (IOException e) {
-                trouble.record(Trouble.Kind.SWEEPING, e);
+    /** Evicts where there is more than {@code capacity}, and gives back what can be; false where another is sweeping. */
+    boolean run(long capacity, EvictionPolicy policy) {
+        return alone(() -> {
+            StoreFiles files = store.files();
+            if (files != null && files.state().diskUnits() > capacity / Tail.UNIT) {
+                evict(files, capacity / SIXTEENTHS * KEPT_SIXTEENTHS / Tail.UNIT, policy);
             }
-        }, trouble);
+            reclaim.run(capacity);
+        });
     }
 
-    /** Removes every entry. */
-    void clear() {
-        recency.flush();
+    /** Gives back what can be, and evicts nothing; false where another is sweeping. */
+    boolean reclaim(long capacity) {
+        return alone(() -> reclaim.run(capacity));
+    }
+
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private boolean alone(Work work) {
         try {
-            layout.walk(found -> remove(found));
-        } catch (IOException e) {
+            return store.sweepAlone(() -> {
+                try {
+                    work.run();
+                } catch (IOException | InternalError e) {
+                    trouble.record(Trouble.Kind.SWEEPING, e);
+                }
+            });
+        } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.SWEEPING, e);
+            return false;
         }
     }
 
-    private void evict(List<Layout.Found> all, long excess) {
-        all.sort(Comparator.comparingLong(Layout.Found::stampMillis));
-        long left = excess;
-        for (Layout.Found oldest : all) {
-            if (left <= 0) {
-                return;
+    private void evict(StoreFiles files, long keptUnits, EvictionPolicy policy) throws IOException {
+        files.writeUses();
+        Snapshot snapshot = Snapshot.of(files.index());
+        long tooMany = snapshot.allUnits() - keptUnits;
+        int[] ranks = snapshot.byAge(policy);
+        for (int from = 0; from < ranks.length && tooMany > 0; ) {
+            int first = from;
+            while (from < ranks.length && tooMany > 0 && from - first < AT_ONCE) {
+                tooMany -= snapshot.units(ranks[from++]);
             }
-            long freed = remove(oldest);
-            if (freed > 0) {
+            int behind = from;
+            store.change(locked -> evict(locked, snapshot, ranks, first, behind));
+            store.steps().done(Step.EVICTED);
+        }
+    }
+
+    private boolean evict(StoreFiles files, Snapshot snapshot, int[] ranks, int first, int behind) throws IOException {
+        for (int i = first; i < behind; i++) {
+            long tag = snapshot.index().tagOf(snapshot.slot(ranks[i]));
+            if (Commit.removeAt(files, tag, snapshot.location(ranks[i]))) { // else it went, or was replaced, meanwhile
                 evictions.increment();
-                bytesEvicted.add(freed);
+                unitsEvicted.add(snapshot.units(ranks[i]));
             }
-            left -= freed;
         }
-    }
-
-    /** Removes an entry that was not used since; returns how many bytes that freed. */
-    private long remove(Layout.Found found) {
-        long[] freed = {0};
-        try {
-            ledger.change(() -> {
-                EntryFile.Identity now = EntryFile.Identity.of(found.file());
-                if (now.stampMillis() != found.stampMillis()) {
-                    return 0; // used or replaced since the walk
-                }
-                Files.delete(found.file());
-                freed[0] = now.bytes();
-                return -now.bytes();
-            }, Step.Listener.NONE, trouble);
-        } catch (NoSuchFileException e) {
-            return 0; // gone already
-        } catch (IOException e) {
-            trouble.record(Trouble.Kind.REMOVING, e);
-        }
-        return freed[0];
+        return true;
     }
 }

@@ -1,6 +1,5 @@
 package dev.granary.local;
 
-import java.io.IOException;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
@@ -14,9 +13,9 @@ final class Trouble {
         READING("An entry could not be read; it counts as a miss"),
         WRITING("An entry could not be written; it is not kept"),
         REMOVING("An entry could not be removed; the capacity may be exceeded"),
-        STAMPING("The last use of an entry could not be written; eviction falls back to the time of storing"),
-        ACCOUNTING("The account of used bytes could not be kept; the next sweep counts again"),
-        SWEEPING("The directory could not be walked; the capacity may be exceeded");
+        STAMPING("The last uses of entries could not be written; eviction falls back to earlier ones"),
+        ACCOUNTING("The state of the store could not be read or put in order"),
+        SWEEPING("Room could not be given back; the capacity may be exceeded");
 
         private final String meaning;
 
@@ -33,7 +32,7 @@ final class Trouble {
     private final LongAdder count = new LongAdder();
     private final Set<Kind> warned = EnumSet.noneOf(Kind.class);
 
-    void record(Kind kind, IOException cause) {
+    void record(Kind kind, Throwable cause) {
         count.increment();
         boolean first;
         synchronized (warned) {

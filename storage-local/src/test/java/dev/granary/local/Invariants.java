@@ -3,44 +3,88 @@ package dev.granary.local;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Catalog;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** What must hold of a directory after every test, once all of its tiers rest. */
 final class Invariants {
     private Invariants() {}
 
-    /** The account equals the files, nothing temporary is left, and the locks can be had. */
+    /** The locks can be had; the counts equal the index; after a sweep every file is one that something names, and no longer than it need be. */
     static void check(Path directory) throws IOException, LocalDirectoryException {
-        assertEquals(List.of(), temporaryFiles(directory));
         try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             assertTrue(tier.sweepNow(), "the sweeper's lock is held");
-            assertEquals(entryBytes(directory), tier.usedBytes());
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            try {
+                StoreFiles files = store.files();
+                if (files != null && files.state().isWritable()) {
+                    counts(store);
+                    files(files);
+                }
+            } finally {
+                store.release();
+            }
         }
     }
 
-    static List<Path> entryFiles(Path directory) throws IOException {
-        return files(directory).filter(file -> file.toString().matches(".*/e/[0-9a-f]{2}/[0-9a-f]{64}(\\.[1-3])?")).toList();
+    private static void counts(SegmentStore store) throws IOException {
+        StoreFiles files = Objects.requireNonNull(store.files());
+        State state = files.state();
+        assertEquals(0, state.get(State.CHANGING), "a change is marked as unfinished");
+        long[] kept = {state.get(State.LIVE_ENTRIES), state.get(State.LIVE_UNITS), state.get(State.OCCUPIED_SLOTS)};
+        long disk = state.diskUnits();
+        store.change(locked -> {
+            Recovery.recount(locked);
+            return true;
+        });
+        assertEquals(state.get(State.LIVE_ENTRIES), kept[0], "entries");
+        assertEquals(state.get(State.LIVE_UNITS), kept[1], "units");
+        assertEquals(state.get(State.OCCUPIED_SLOTS), kept[2], "occupied slots");
+        assertTrue(disk <= state.diskUnits(), "more on the disk than the files are long");
+        assertTrue(disk >= kept[1], "less on the disk than the entries take");
     }
 
-    static long entryBytes(Path directory) throws IOException {
-        long sum = 0;
-        for (Path file : entryFiles(directory)) {
-            sum += Files.size(file);
-        }
-        return sum;
+    private static void files(StoreFiles files) throws IOException {
+        Layout layout = files.layout();
+        Snapshot snapshot = Snapshot.of(files.index());
+        List<Path> left = new ArrayList<>();
+        Layout.each(layout.root(), file -> {
+            if (Layout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
+                left.add(file);
+            }
+        });
+        int last = Tail.segment(files.state().tail());
+        Layout.each(layout.segments(), file -> {
+            int number = (int) Layout.segmentNumber(file).orElse(last);
+            if (number != last && snapshot.firstOf(number) == snapshot.firstOf(number + 1)) {
+                left.add(file);
+            }
+        });
+        assertEquals(List.of(), left, "files that nothing names");
     }
 
-    static List<Path> temporaryFiles(Path directory) throws IOException {
-        return files(directory).filter(file -> file.toString().endsWith(Layout.TEMPORARY)).toList();
+    /** What the entries of a directory take, by the catalogue. */
+    static long entryBytes(LocalTier tier) throws IOException {
+        long[] bytes = {0};
+        tier.list(listed -> bytes[0] += Tail.units(listed.bytes()) * Tail.UNIT);
+        return bytes[0];
     }
 
-    private static Stream<Path> files(Path directory) throws IOException {
-        try (Stream<Path> all = Files.walk(directory)) {
-            return all.filter(Files::isRegularFile).toList().stream();
+    static List<Catalog.Listed> listed(LocalTier tier) throws IOException {
+        List<Catalog.Listed> listed = new ArrayList<>();
+        tier.list(listed::add);
+        return listed;
+    }
+
+    static List<Path> segmentFiles(Path directory) throws IOException {
+        try (Stream<Path> all = Files.list(directory.resolve("v2/segments"))) {
+            return all.sorted().toList();
         }
     }
 }

@@ -124,11 +124,11 @@ public final class EntryFormat {
     }
 
     /**
-     * How many bytes the entry that starts at the beginning of {@code stored} says it has; -1 where no header fits. Nothing is verified: for
-     * readers that know where an entry starts and not where it ends.
+     * How many bytes the entry that starts at index {@code offset} of a big-endian buffer says it has; -1 where no header is there. Nothing is
+     * verified: for readers that know where an entry starts and not where it ends.
      */
-    public static long statedLength(ByteBuffer stored) {
-        return Header.statedLength(stored);
+    public static long statedLength(ByteBuffer stored, int offset) {
+        return Header.statedLength(stored, offset);
     }
 
     /** The id of the entry that {@code stored} starts with, if header and key are sound; the binaries need not be there. */

@@ -4,7 +4,6 @@ import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +20,8 @@ import java.util.Optional;
 record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, List<Section> sections) {
     /** 0x89 shows a stripped eighth bit, CR LF and SUB a text-mode transfer (the idea of PNG's signature, ISO/IEC 15948). */
     private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
+
+    private static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
 
     private static final int FIXED_BYTES = 80;
     private static final int LENGTH_OFFSET = 16;
@@ -55,19 +56,9 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
         out.putInt(Section.checksum(MemorySegment.ofBuffer(covered)));
     }
 
-    /** What the header at the start of {@code stored} says of the length; -1 where there is no header. Checks the magic and nothing else. */
-    static long statedLength(ByteBuffer stored) {
-        if (stored.remaining() < FIXED_BYTES) {
-            return -1;
-        }
-        for (int i = 0; i < MAGIC.length; i++) {
-            if (stored.get(stored.position() + i) != MAGIC[i]) {
-                return -1;
-            }
-        }
-        return stored.order() == ByteOrder.BIG_ENDIAN
-                ? stored.getLong(stored.position() + LENGTH_OFFSET)
-                : Long.reverseBytes(stored.getLong(stored.position() + LENGTH_OFFSET));
+    /** What the header at {@code offset} says of the length; -1 where there is no header. Checks the magic and nothing else. */
+    static long statedLength(ByteBuffer stored, int offset) {
+        return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER ? -1 : stored.getLong(offset + LENGTH_OFFSET);
     }
 
     /** The header of an entry of which perhaps only the beginning is there. */

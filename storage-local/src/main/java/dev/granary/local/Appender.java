@@ -1,0 +1,134 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.util.List;
+
+/**
+ * Writes entries at the end of the store. Room is taken by one atomic exchange and filled without a lock, so writers neither wait for each
+ * other nor for one that died; what a dead one took is given back by a sweep, since no entry lies there.
+ */
+final class Appender {
+    private static final long LONGEST_SEGMENT = 64 << 20;
+    private static final long SHORTEST_SEGMENT = 1 << 20;
+    private static final int SEGMENTS_IN_CAPACITY = 32;
+
+    private final SegmentStore store;
+
+    Appender(SegmentStore store) {
+        this.store = store;
+    }
+
+    /**
+     * Writes an entry; it is there for nobody before the index says so.
+     *
+     * @param parts the entry's bytes
+     * @param length how many
+     * @param capacity of the store, which decides on the length of a new segment
+     * @return where it lies
+     */
+    long append(List<MemorySegment> parts, long length, long capacity) throws IOException {
+        long units = Tail.units(length);
+        long location = reserve(units, capacity);
+        store.steps().done(Step.RESERVED);
+        StoreFiles files = store.filesToWrite();
+        boolean done = false;
+        try {
+            Segment segment = files.segments().get(Tail.segment(location));
+            long at = Tail.offset(location);
+            for (MemorySegment part : parts) {
+                segment.write(at, part);
+                at += part.byteSize();
+                store.steps().done(Step.PART_WRITTEN);
+            }
+            done = true;
+            return location;
+        } finally {
+            if (!done) { // a full disk: give the room back, unless another has taken the next
+                files.state().exchange(State.TAIL, Tail.withCheck(location + units), Tail.withCheck(location));
+            }
+        }
+    }
+
+    private long reserve(long units, long capacity) throws IOException {
+        while (true) {
+            StoreFiles files = store.filesToWrite();
+            State state = files.state();
+            long word = state.get(State.TAIL);
+            long tail = Tail.withoutCheck(word);
+            if (tail != 0 && hasRoom(files, tail, units)) {
+                if (state.exchange(State.TAIL, word, Tail.withCheck(tail + units))) {
+                    return tail;
+                }
+            } else {
+                store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * Tail.UNIT)));
+            }
+        }
+    }
+
+    private static boolean hasRoom(StoreFiles files, long tail, long units) throws IOException {
+        try {
+            Segment segment = files.segments().get(Tail.segment(tail));
+            return segment.phase() == Segment.Phase.OPEN && Tail.offset(tail) + units * Tail.UNIT <= segment.length();
+        } catch (NoSuchFileException e) {
+            return false; // somebody removed it
+        }
+    }
+
+    static long segmentLength(long capacity) {
+        return Math.clamp(capacity / SEGMENTS_IN_CAPACITY, SHORTEST_SEGMENT, LONGEST_SEGMENT);
+    }
+
+    /** Begins a new segment, unless the end of the store is not {@code seen} any more. Under the commit lock. */
+    private boolean beginSegment(StoreFiles files, long seen, long length) throws IOException {
+        if (files.state().get(State.TAIL) != seen) {
+            return false;
+        }
+        Segment fresh = create(files, length);
+        store.steps().done(Step.SEGMENT_CREATED);
+        seal(files, Tail.withCheck(Tail.location(fresh.number(), 1)));
+        return true;
+    }
+
+    /** Ends the segment at the end, and goes on at {@code next}, which may be 0 for nowhere. Under the commit lock. */
+    void seal(StoreFiles files, long next) throws IOException {
+        State state = files.state();
+        long word = state.get(State.TAIL);
+        while (!state.exchange(State.TAIL, word, next)) { // others reserve without the lock
+            word = state.get(State.TAIL);
+        }
+        store.steps().done(Step.TAIL_MOVED);
+        long end = Tail.withoutCheck(word);
+        if (end != 0) {
+            state.add(State.SEALED_UNITS, Tail.unit(end));
+            try {
+                files.segments().get(Tail.segment(end)).cut(Tail.offset(end));
+            } catch (NoSuchFileException e) {
+                return; // somebody removed it
+            }
+        }
+    }
+
+    private static Segment create(StoreFiles files, long length) throws IOException {
+        State state = files.state();
+        long number = Math.max(1, state.get(State.NEXT_SEGMENT));
+        while (number <= Tail.LAST_SEGMENT) {
+            try {
+                Segment segment = files.segments().create((int) number, length);
+                state.set(State.NEXT_SEGMENT, number + 1);
+                return segment;
+            } catch (FileAlreadyExistsException e) {
+                number++; // the state was set back by a power cut
+            } catch (NoSuchFileException e) {
+                if (Files.exists(files.layout().segments())) {
+                    throw e;
+                }
+                Files.createDirectories(files.layout().segments(), DirectoryCheck.privateDirectory(files.layout().root()));
+            }
+        }
+        throw new IOException("the store has used all its segment numbers; clear it");
+    }
+}

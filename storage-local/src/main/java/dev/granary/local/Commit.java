@@ -1,0 +1,135 @@
+package dev.granary.local;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Changes which entries there are: enters one that was written, takes one out, takes all out. Each is one change of the index under the
+ * commit lock. Thread-safe.
+ */
+final class Commit {
+    private static final int ATTEMPTS = 5;
+    private static final int MICROS = 1_000_000;
+
+    private final SegmentStore store;
+    private final Shelf shelf;
+    private final Appender appender;
+
+    Commit(SegmentStore store, Shelf shelf) {
+        this.store = store;
+        this.shelf = shelf;
+        this.appender = new Appender(store);
+    }
+
+    /** Writes an entry and enters it; whatever else the index has for its id leaves with the same change. */
+    void enter(Id id, List<MemorySegment> parts, long length, long capacity, long nowMicros) throws IOException {
+        for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+            long location = appender.append(parts, length, capacity);
+            boolean entered = store.change(files -> enter(files, id, location, Tail.units(length), nowMicros));
+            store.steps().done(Step.COMMITTED);
+            if (entered) {
+                return;
+            }
+        }
+        throw new IOException("each time an entry was written its segment was removed");
+    }
+
+    private boolean enter(StoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
+        if (!isOpen(files, location)) {
+            return false; // a sweep closed the segment meanwhile, or somebody removed it
+        }
+        State state = files.state();
+        Index index = roomy(files);
+        List<Integer> replaced = slotsOf(files, index, id);
+        int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
+        if (fresh < 0) {
+            throw new IOException("the index has no room for another entry");
+        }
+        store.steps().done(Step.ENTERED);
+        state.add(State.OCCUPIED_SLOTS, fresh);
+        state.add(State.LIVE_ENTRIES, 1);
+        state.add(State.LIVE_UNITS, units);
+        for (int slot : replaced) {
+            remove(state, index, slot);
+        }
+        store.steps().done(Step.COUNTED);
+        return true;
+    }
+
+    static boolean isOpen(StoreFiles files, long location) throws IOException {
+        try {
+            return files.segments().get(Tail.segment(location)).phase() == Segment.Phase.OPEN;
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /** The index, with room for one more entry. */
+    private Index roomy(StoreFiles files) throws IOException {
+        Index index = files.index();
+        State state = files.state();
+        if (!index.isFull(state.get(State.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(State.LIVE_ENTRIES)))) {
+            return index;
+        }
+        index.writeUses();
+        return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(state.get(State.LIVE_ENTRIES) + 1), store.steps());
+    }
+
+    /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
+    private List<Integer> slotsOf(StoreFiles files, Index index, Id id) throws IOException {
+        List<Integer> slots = new ArrayList<>(0);
+        long tag = shelf.tag(id);
+        for (int probe = index.next(tag, 0); probe >= 0; probe = index.next(tag, probe + 1)) {
+            int slot = index.slot(tag, probe);
+            try (Arena memory = Arena.ofConfined()) {
+                if (!shelf.isAnothers(files, index, slot, id, memory)) {
+                    slots.add(slot);
+                }
+            }
+        }
+        return slots;
+    }
+
+    /** Takes an entry out if it still lies where it was found; returns whether it did. */
+    boolean remove(Shelf.Place place) throws IOException {
+        Index found = place.index();
+        if (found == null || place.result() instanceof LoadResult.Absent) {
+            return false;
+        }
+        long tag = found.tagOf(place.slot());
+        return store.change(files -> removeAt(files, tag, place.location()));
+    }
+
+    /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */
+    static boolean removeAt(StoreFiles files, long tag, long location) throws IOException {
+        Index index = files.index();
+        int slot = index.find(tag, location);
+        if (slot >= 0) {
+            remove(files.state(), index, slot);
+        }
+        return slot >= 0;
+    }
+
+    private static void remove(State state, Index index, int slot) {
+        long units = index.units(slot);
+        int freed = index.remove(slot);
+        state.add(State.OCCUPIED_SLOTS, -freed);
+        state.add(State.LIVE_ENTRIES, -1);
+        state.add(State.LIVE_UNITS, -units);
+    }
+
+    /** Takes all entries out, at one stroke: the store goes over to an empty index, and on in a new segment. */
+    boolean clear() throws IOException {
+        return store.files() != null && store.change(files -> {
+            Recovery.replaceIndex(files, null, files.index().generation() + 1, Index.MIN_SLOTS, store.steps());
+            appender.seal(files, 0);
+            return true;
+        });
+    }
+}

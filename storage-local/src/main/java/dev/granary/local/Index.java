@@ -1,0 +1,270 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.LinkOption;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table of entries, mapped by every process: where each lies, how long it is, when it was stored and last used.
+ *
+ * <p>Open addressing with linear probing (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm L). A slot has the first eight bytes
+ * of the id's hash, the location, and what eviction needs. Only the holder of the commit lock writes, and in an order that lets others read at
+ * any time: the location comes last, and goes first. A reader may still see a slot change under its eyes; it notices, because what it then
+ * reads is not the entry that it looks for. A slot that rotted leads to such a miss as well.
+ *
+ * <p>The table has no header: its length is that of the file, its generation is in the name. So no single byte of it matters to more than one
+ * entry.
+ */
+final class Index {
+    static final int SLOT_BYTES = 32;
+    static final int MIN_SLOTS = 4096;
+
+    private static final int MAX_SLOTS = 1 << 25; // what one buffer can span
+    private static final int MAX_PROBES = 4096;
+    private static final int FULL_NUMERATOR = 5;
+    private static final int FULL_DENOMINATOR = 8;
+    private static final int TAG = 0;
+    private static final int LOCATION = 8;
+    private static final int EXTENT = 16;
+    private static final int USED = 24;
+    private static final int USES_CHUNK = 512;
+    private static final int WRITTEN_AT_ONCE = 1 << 18;
+    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+    private final long generation;
+    private final ByteBuffer slots;
+    private final int mask;
+    private final AtomicReferenceArray<long[]> uses; // noted, not yet written; a chunk comes with its first use
+
+    private Index(long generation, MappedByteBuffer map, int count) {
+        this.generation = generation;
+        this.slots = map;
+        this.mask = count - 1;
+        this.uses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
+    }
+
+    /** Creates an empty table, in blocks of its own so that a full disk shows here and not when a slot is written. */
+    static Index create(Path file, long generation, int count) throws IOException {
+        try (FileChannel channel = FileChannel.open(file,
+                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING,
+                        LinkOption.NOFOLLOW_LINKS),
+                DirectoryCheck.privateFile(file))) {
+            long bytes = (long) count * SLOT_BYTES;
+            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITTEN_AT_ONCE));
+            for (long at = 0; at < bytes; ) {
+                at += channel.write(zeros.clear(), at);
+            }
+            return new Index(generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
+        }
+    }
+
+    /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
+    static @Nullable Index open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+        Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
+                ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
+                : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        try (FileChannel channel = FileChannel.open(file, options)) {
+            long count = Math.min(channel.size() / SLOT_BYTES, MAX_SLOTS);
+            if (count == 0) {
+                return null;
+            }
+            int whole = (int) Long.highestOneBit(count);
+            return new Index(generation, channel.map(mode, 0, (long) whole * SLOT_BYTES), whole);
+        }
+    }
+
+    /** How many slots a table for that many entries has: at most a third full. */
+    static int slotsFor(long entries) {
+        return Math.clamp(Long.highestOneBit(Math.max(1, entries * 3 - 1)) << 1, MIN_SLOTS, MAX_SLOTS);
+    }
+
+    long generation() {
+        return generation;
+    }
+
+    int count() {
+        return mask + 1;
+    }
+
+    boolean isFull(long occupied) {
+        return occupied * FULL_DENOMINATOR >= (long) count() * FULL_NUMERATOR;
+    }
+
+    boolean canGrow() {
+        return count() < MAX_SLOTS;
+    }
+
+    /** How many slots have an entry; looks at all. */
+    long countEntries() {
+        long entries = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            entries += Tail.isLocation(location(slot)) ? 1 : 0;
+        }
+        return entries;
+    }
+
+    /** What slots of ids with this hash are marked with. */
+    static long tag(long hashPrefix) {
+        return hashPrefix == 0 ? 1 : hashPrefix; // 0 marks a slot that was never used
+    }
+
+    /** The number of the first probe, from {@code probe} on, that meets a slot with this tag and an entry; -1 where there is none. */
+    int next(long tag, int probe) {
+        for (int i = probe; i <= mask && i < MAX_PROBES; i++) {
+            int slot = slot(tag, i);
+            long found = word(slot, TAG);
+            if (found == 0) {
+                return -1;
+            }
+            if (found == tag && location(slot) != 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** The slot that probe number {@code probe} for this tag meets. */
+    int slot(long tag, int probe) {
+        return (int) (tag + probe) & mask;
+    }
+
+    long tagOf(int slot) {
+        return word(slot, TAG);
+    }
+
+    /** Where the entry lies; 0 where the slot has none. */
+    long location(int slot) {
+        return word(slot, LOCATION);
+    }
+
+    /** How many units the entry takes. */
+    long units(int slot) {
+        return word(slot, EXTENT) & 0xffff_ffffL;
+    }
+
+    /** When the entry was stored, in seconds since 1970. */
+    long storedSeconds(int slot) {
+        return word(slot, EXTENT) >>> Integer.SIZE;
+    }
+
+    /** When the entry was last used, in microseconds since 1970, as far as that was written. */
+    long usedMicros(int slot) {
+        return word(slot, USED);
+    }
+
+    /** Enters an entry; returns 1 where its slot was never used before, 0 where it was, -1 where there is no place. Under the commit lock. */
+    int insert(long tag, long location, long units, long storedSeconds, long usedMicros) {
+        for (int i = 0; i <= mask && i < MAX_PROBES; i++) {
+            int slot = slot(tag, i);
+            long before = word(slot, TAG);
+            if (before == 0 || location(slot) == 0) {
+                set(slot, EXTENT, storedSeconds << Integer.SIZE | units);
+                set(slot, USED, usedMicros);
+                forget(slot);
+                set(slot, TAG, tag);
+                set(slot, LOCATION, location);
+                return before == 0 ? 1 : 0;
+            }
+        }
+        return -1;
+    }
+
+    /** The entry was copied to another place. Under the commit lock. */
+    void move(int slot, long location) {
+        set(slot, LOCATION, location);
+    }
+
+    /** Takes an entry out; returns how many slots are as if never used, since no probe needs to pass them. Under the commit lock. */
+    int remove(int slot) {
+        set(slot, LOCATION, 0);
+        int freed = 0;
+        if (word(slot + 1 & mask, TAG) == 0) {
+            for (int last = slot; freed <= mask && word(last, TAG) != 0 && location(last) == 0; last = last - 1 & mask) {
+                set(last, TAG, 0);
+                freed++;
+            }
+        }
+        return freed;
+    }
+
+    /** Notes that the entry was used; {@link #writeUses} writes it. Lock-free; writes nothing that is mapped. */
+    void noteUse(int slot, long micros) {
+        long[] chunk = uses.get(slot / USES_CHUNK);
+        if (chunk == null) {
+            uses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
+            chunk = uses.get(slot / USES_CHUNK);
+        }
+        chunk[slot % USES_CHUNK] = micros; // racing threads used it at the same moment
+    }
+
+    /** Writes the uses that were noted. */
+    void writeUses() {
+        eachUse((slot, micros) -> {
+            if (usedMicros(slot) < micros) {
+                set(slot, USED, micros);
+            }
+        });
+    }
+
+    /** Notes in {@code successor} the uses that were noted here. */
+    void handUsesTo(Index successor) {
+        eachUse((slot, micros) -> {
+            int same = successor.find(tagOf(slot), location(slot));
+            if (same >= 0) {
+                successor.noteUse(same, micros);
+            }
+        });
+    }
+
+    /** The slot with that tag and location; -1 where there is none. */
+    int find(long tag, long location) {
+        for (int probe = next(tag, 0); probe >= 0; probe = next(tag, probe + 1)) {
+            if (location(slot(tag, probe)) == location) {
+                return slot(tag, probe);
+            }
+        }
+        return -1;
+    }
+
+    private interface UseVisitor {
+        void visit(int slot, long micros);
+    }
+
+    private void eachUse(UseVisitor visitor) {
+        for (int i = 0; i < uses.length(); i++) {
+            long[] chunk = uses.get(i);
+            for (int j = 0; chunk != null && j < chunk.length; j++) {
+                if (chunk[j] != 0) {
+                    visitor.visit(i * USES_CHUNK + j, chunk[j]);
+                    chunk[j] = 0;
+                }
+            }
+        }
+    }
+
+    private void forget(int slot) {
+        long[] chunk = uses.get(slot / USES_CHUNK);
+        if (chunk != null) {
+            chunk[slot % USES_CHUNK] = 0;
+        }
+    }
+
+    private long word(int slot, int at) {
+        return (long) WORDS.getAcquire(slots, slot * SLOT_BYTES + at);
+    }
+
+    private void set(int slot, int at, long value) {
+        WORDS.setRelease(slots, slot * SLOT_BYTES + at, value);
+    }
+}

@@ -1,0 +1,280 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives back to the disk what no entry covers: removes segments without entries, punches holes between those that are left, and copies
+ * the entries of segments of which too little is left to the end of the store.
+ *
+ * <p>A segment is closed before anything is given back: from then on no entry can be committed to it, so what the index does not cover then
+ * nobody will ever need. The entries that are read meanwhile are copies or do not verify.
+ */
+final class Reclaim {
+    private static final int SPARSE_FRACTION = 4;
+    private static final int WASTED_FRACTION = 32;
+    private static final int MOVED_AT_ONCE = 64;
+
+    private final SegmentStore store;
+    private final Appender appender;
+    private boolean canPunch = HolePunch.isPossible(); // only the one thread that sweeps looks at it
+
+    Reclaim(SegmentStore store) {
+        this.store = store;
+        this.appender = new Appender(store);
+    }
+
+    /** A closed segment and what it takes on the disk. */
+    private static final class Sealed {
+        private final Segment segment;
+        private final long length;
+        private int first;
+        private int behind;
+        private long liveUnits;
+        private long disk;
+
+        Sealed(Segment segment, long length) {
+            this.segment = segment;
+            this.length = length;
+        }
+
+        long live() {
+            return liveUnits * Tail.UNIT;
+        }
+
+        long wasted() {
+            return disk - live();
+        }
+    }
+
+    void run(long capacity) throws IOException {
+        StoreFiles files = store.files();
+        if (files == null) {
+            return;
+        }
+        files.segments().dropGone();
+        sealIfWasteful(capacity);
+        List<Sealed> sealed = closeAll(files);
+        Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
+        for (Sealed each : sealed) {
+            measure(each, snapshot);
+        }
+        sealed.removeIf(this::removeIfEmpty);
+        for (Sealed each : sealed) {
+            shrink(each, snapshot);
+        }
+        compact(files, sealed, snapshot, capacity);
+        store.change(locked -> count(locked, sealed));
+    }
+
+    /** Ends the last segment where it is worth giving back what is in it. */
+    private void sealIfWasteful(long capacity) throws IOException {
+        store.change(files -> {
+            State state = files.state();
+            long tail = state.tail();
+            if (tail != 0) {
+                Snapshot snapshot = Snapshot.of(files.index());
+                long live = 0;
+                for (int rank = snapshot.firstOf(Tail.segment(tail)); rank < snapshot.size(); rank++) {
+                    live += snapshot.units(rank);
+                }
+                long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
+                if (dead > 0 && dead > capacity / WASTED_FRACTION) {
+                    appender.seal(files, 0);
+                }
+            }
+            return true;
+        });
+    }
+
+    /** Closes every segment but the last; removes what a process left that was killed while it replaced the index. */
+    private List<Sealed> closeAll(StoreFiles files) throws IOException {
+        List<Sealed> sealed = new ArrayList<>();
+        store.change(locked -> {
+            State state = locked.state();
+            int last = Tail.segment(state.tail());
+            Layout.each(locked.layout().root(), file -> {
+                long generation = Layout.generation(file).orElse(state.get(State.GENERATION));
+                if (generation != state.get(State.GENERATION)) {
+                    Files.deleteIfExists(file);
+                }
+            });
+            List<Path> segments = new ArrayList<>();
+            Layout.each(locked.layout().segments(), segments::add);
+            for (Path file : segments) {
+                int number = (int) Layout.segmentNumber(file).orElse(last);
+                if (number != last) {
+                    Sealed each = close(locked, number);
+                    if (each != null) {
+                        sealed.add(each);
+                    }
+                }
+            }
+            return true;
+        });
+        store.steps().done(Step.CLOSED);
+        return sealed;
+    }
+
+    private static @Nullable Sealed close(StoreFiles files, int number) throws IOException {
+        try {
+            Segment segment = files.segments().get(number);
+            if (segment.phase() == Segment.Phase.OPEN) {
+                segment.setPhase(Segment.Phase.CLOSED);
+            }
+            return new Sealed(segment, Files.size(segment.file()));
+        } catch (NoSuchFileException e) {
+            return null; // somebody removed it
+        }
+    }
+
+    private static void measure(Sealed sealed, Snapshot snapshot) {
+        sealed.first = snapshot.firstOf(sealed.segment.number());
+        sealed.behind = snapshot.firstOf(sealed.segment.number() + 1);
+        sealed.liveUnits = 0;
+        for (int rank = sealed.first; rank < sealed.behind; rank++) {
+            sealed.liveUnits += snapshot.units(rank);
+        }
+        sealed.disk = sealed.length;
+    }
+
+    private boolean removeIfEmpty(Sealed sealed) {
+        if (sealed.behind > sealed.first) {
+            return false;
+        }
+        try {
+            remove(sealed);
+            return true;
+        } catch (IOException e) {
+            return false; // the next sweep tries again
+        }
+    }
+
+    private void remove(Sealed sealed) throws IOException {
+        Segment segment = sealed.segment;
+        segment.setPhase(Segment.Phase.GONE);
+        store.steps().done(Step.MARKED_GONE);
+        if (canPunch && sealed.length > Holes.BLOCK) { // frees the disk although others still have it mapped
+            Holes.punchAll(segment, sealed.length);
+        }
+        Files.deleteIfExists(segment.file());
+        store.steps().done(Step.REMOVED);
+        StoreFiles files = store.files();
+        if (files != null) {
+            files.segments().drop(segment);
+        }
+    }
+
+    /** Cuts off what is behind the last entry and punches holes between the others, where that was not done since the last entry left. */
+    private void shrink(Sealed sealed, Snapshot snapshot) throws IOException {
+        Holes holes = Holes.between(snapshot, sealed.first, sealed.behind, sealed.length);
+        if (holes.end() < sealed.length) {
+            sealed.segment.cut(holes.end());
+        }
+        sealed.disk = holes.end();
+        if (!canPunch) {
+            return;
+        }
+        long mark = sealed.liveUnits + 1;
+        try {
+            if (sealed.segment.punched() != mark) {
+                holes.punch(sealed.segment, store.steps());
+                sealed.segment.setPunched(mark);
+            }
+            sealed.disk = holes.blocks();
+        } catch (IOException | RuntimeException e) {
+            canPunch = false; // this file system has none: copying does it
+        }
+    }
+
+    /** Copies entries out of segments until little enough is wasted: first where only a small part is left, then where most is wasted. */
+    private void compact(StoreFiles files, List<Sealed> sealed, Snapshot snapshot, long capacity) throws IOException {
+        long disk = Tail.unit(files.state().tail()) * Tail.UNIT;
+        for (Sealed each : sealed) {
+            disk += each.disk;
+        }
+        List<Sealed> worstFirst = new ArrayList<>(sealed);
+        worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
+        long wanted = capacity - capacity / WASTED_FRACTION;
+        for (Sealed each : worstFirst) {
+            boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
+            boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;
+            if ((isSparse || isWasteful) && move(files, each, snapshot, capacity)) {
+                disk -= each.wasted();
+                remove(each);
+                sealed.remove(each);
+            }
+        }
+    }
+
+    /** Copies the entries of a segment to the end of the store; returns whether none is left in it. */
+    private boolean move(StoreFiles files, Sealed sealed, Snapshot snapshot, long capacity) throws IOException {
+        for (int from = sealed.first; from < sealed.behind; from += MOVED_AT_ONCE) {
+            int first = from;
+            int behind = Math.min(sealed.behind, from + MOVED_AT_ONCE);
+            long[] copies = new long[behind - first];
+            for (int rank = first; rank < behind; rank++) {
+                copies[rank - first] = copy(files, sealed, snapshot, rank, capacity);
+            }
+            if (!store.change(locked -> lead(locked, snapshot, first, copies))) {
+                return false;
+            }
+            store.steps().done(Step.MOVED);
+        }
+        return true;
+    }
+
+    /** Copies one entry as it is; a damaged one is found when it is looked up. Returns where to; 0 where it need not be moved. */
+    private long copy(StoreFiles files, Sealed sealed, Snapshot snapshot, int rank, long capacity) throws IOException {
+        long location = snapshot.location(rank);
+        long length = snapshot.units(rank) * Tail.UNIT;
+        long offset = Tail.offset(location);
+        if (length == 0 || offset >= sealed.segment.length()) {
+            return 0;
+        }
+        MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
+        return files.index().find(snapshot.index().tagOf(snapshot.slot(rank)), location) < 0
+                ? 0
+                : appender.append(List.of(view), length, capacity);
+    }
+
+    /** Has the index lead to the copies; false where one of them lies in a segment that was closed meanwhile. Under the commit lock. */
+    private static boolean lead(StoreFiles files, Snapshot snapshot, int first, long[] copies) throws IOException {
+        Index index = files.index();
+        boolean all = true;
+        for (int i = 0; i < copies.length; i++) {
+            int slot = index.find(snapshot.index().tagOf(snapshot.slot(first + i)), snapshot.location(first + i));
+            if (slot >= 0 && copies[i] != 0 && Commit.isOpen(files, copies[i])) {
+                index.move(slot, copies[i]);
+            } else if (slot >= 0) {
+                all = false;
+            }
+        }
+        return all;
+    }
+
+    private static boolean count(StoreFiles files, List<Sealed> sealed) throws IOException {
+        long units = 0;
+        int last = Tail.segment(files.state().tail());
+        for (Sealed each : sealed) {
+            units += Tail.units(each.disk);
+        }
+        List<Integer> counted = sealed.stream().map(each -> each.segment.number()).toList();
+        long[] others = {0};
+        Layout.each(files.layout().segments(), file -> {
+            int number = (int) Layout.segmentNumber(file).orElse(last);
+            if (number != last && !counted.contains(number)) {
+                others[0] += Tail.units(Files.size(file)); // sealed since this sweep began
+            }
+        });
+        files.state().set(State.SEALED_UNITS, units + others[0]);
+        return true;
+    }
+}

@@ -1,0 +1,219 @@
+package dev.granary.local;
+
+import dev.granary.cache.format.EntryFormat;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.FileChannel;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of entries one behind the other, mapped for reading. Written by plain writes, so that a full disk is an error and not a signal.
+ *
+ * <p>Its first {@link Tail#UNIT} bytes say which segment it is and in which phase; should they rot, its entries are read all the same, and
+ * it takes no new ones. Its length is fixed while it is at the end of the store, then cut to what is used.
+ */
+final class Segment {
+    /** What may be done to a segment. */
+    enum Phase {
+        /** Entries may be committed. */
+        OPEN(1),
+        /** No entry may be committed any more: what no entry of the index covers may be given back to the disk. */
+        CLOSED(2),
+        /** Removed; who has it mapped lets it go. */
+        GONE(3);
+
+        private final long number;
+
+        Phase(long number) {
+            this.number = number;
+        }
+    }
+
+    private static final long MAGIC = 0x4752_4e53_4547_3132L;
+    private static final int NUMBER = 8;
+    private static final int PHASE = 16;
+    private static final int PUNCHED = 24;
+    private static final int ATTEMPTS = 5;
+
+    private final int number;
+    private final Path file;
+    private final MappedByteBuffer map;
+    private final MemorySegment bytes;
+    private @Nullable FileChannel writing; // guarded by this
+
+    private Segment(int number, Path file, MappedByteBuffer map) {
+        this.number = number;
+        this.file = file;
+        this.map = map;
+        this.bytes = MemorySegment.ofBuffer(map);
+    }
+
+    /** Creates a segment of a fixed length that takes no room on the disk yet. */
+    static Segment create(Path file, int number, long length) throws IOException {
+        FileChannel channel = FileChannel.open(file,
+                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
+                DirectoryCheck.privateFile(file));
+        boolean done = false;
+        try {
+            ByteBuffer header = ByteBuffer.allocate(Tail.UNIT);
+            header.putLong(MAGIC).putLong(number).putLong(Phase.OPEN.number).rewind();
+            channel.write(header, 0);
+            channel.map(FileChannel.MapMode.READ_WRITE, 0, length); // makes the file that long
+            Segment segment = new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+            segment.writing = channel;
+            done = true;
+            return segment;
+        } finally {
+            if (!done) {
+                channel.close();
+            }
+        }
+    }
+
+    /** Opens a segment for reading. */
+    static Segment open(Path file, int number) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            long length = Math.min(channel.size(), Integer.MAX_VALUE);
+            return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+        }
+    }
+
+    int number() {
+        return number;
+    }
+
+    Path file() {
+        return file;
+    }
+
+    /** The length as it was mapped: what entries at the most can reach. */
+    long length() {
+        return bytes.byteSize();
+    }
+
+    Phase phase() {
+        if (bytes.byteSize() < Tail.UNIT || map.getLong(0) != MAGIC || map.getLong(NUMBER) != number) {
+            return Phase.CLOSED;
+        }
+        long phase = map.getLong(PHASE);
+        return phase == Phase.OPEN.number ? Phase.OPEN : phase == Phase.GONE.number ? Phase.GONE : Phase.CLOSED;
+    }
+
+    void setPhase(Phase phase) throws IOException {
+        writeWord(PHASE, phase.number);
+    }
+
+    /** How many units of live entries there were when the rest was last given back to the disk, and one; 0 where it never was. */
+    long punched() {
+        return bytes.byteSize() < Tail.UNIT ? 0 : map.getLong(PUNCHED);
+    }
+
+    void setPunched(long mark) throws IOException {
+        writeWord(PUNCHED, mark);
+    }
+
+    /** How many bytes the entry that starts at {@code offset} has by its own words, unverified; -1 where none starts there. */
+    long statedLength(long offset) {
+        return offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+    }
+
+    /**
+     * Copies bytes out; as many as there are. What is handed on must be verified behind the copy, not in the mapping: that may change, and one
+     * that is cut ends the process when it is read by anything else than this copy.
+     *
+     * @throws IOException if the file was cut under the mapping, or there is no memory
+     */
+    MemorySegment copy(long offset, long length, Arena memory) throws IOException {
+        long there = Math.clamp(bytes.byteSize() - offset, 0, length);
+        try {
+            return memory.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
+        } catch (InternalError e) {
+            throw new IOException(file + " was cut while it was read", e);
+        } catch (OutOfMemoryError e) {
+            throw new IOException("no memory outside the heap for " + there + " bytes of " + file, e);
+        }
+    }
+
+    /** A view of bytes in the mapping, to be written elsewhere by the system, which reports a cut as an error. */
+    MemorySegment view(long offset, long length) {
+        return bytes.asSlice(offset, length);
+    }
+
+    void write(long offset, MemorySegment part) throws IOException {
+        write(offset, part.asByteBuffer());
+    }
+
+    /** Cuts the file to what is used. Who has it mapped longer does not look behind that, since no entry lies there. */
+    void cut(long length) throws IOException {
+        onChannel(channel -> channel.truncate(length));
+    }
+
+    synchronized void close() {
+        try {
+            if (writing != null) {
+                writing.close();
+            }
+        } catch (IOException e) {
+            return; // nothing was buffered
+        } finally {
+            writing = null;
+        }
+    }
+
+    private void writeWord(int at, long value) throws IOException {
+        write(at, ByteBuffer.allocate(Long.BYTES).putLong(value).flip());
+    }
+
+    private void write(long offset, ByteBuffer from) throws IOException {
+        onChannel(channel -> {
+            ByteBuffer rest = from.duplicate();
+            while (rest.hasRemaining()) {
+                channel.write(rest, offset + rest.position() - from.position());
+            }
+        });
+    }
+
+    private interface ChannelAction {
+        void on(FileChannel channel) throws IOException;
+    }
+
+    /** An interrupt closes a channel for all threads: those open it again and repeat what they did, which is to the same place. */
+    private void onChannel(ChannelAction action) throws IOException {
+        boolean interrupted = false;
+        try {
+            for (int attempt = 1; ; attempt++) {
+                try {
+                    action.on(writable());
+                    return;
+                } catch (ClosedChannelException e) {
+                    interrupted |= Thread.interrupted();
+                    if (attempt == ATTEMPTS) {
+                        throw e;
+                    }
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private synchronized FileChannel writable() throws IOException {
+        FileChannel known = writing;
+        if (known == null || !known.isOpen()) {
+            known = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+            writing = known;
+        }
+        return known;
+    }
+}

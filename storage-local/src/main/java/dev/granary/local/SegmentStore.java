@@ -1,0 +1,265 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.nio.channels.FileLock;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One directory's store in this process: opens its files when they are needed and again when somebody removed them, and makes changes one at
+ * a time under the lock that all processes share. Thread-safe.
+ *
+ * <p>One instance per directory and process: the system drops a process's locks on a file when any of its channels on that file is closed,
+ * and Java refuses a second lock of one region in one process.
+ */
+final class SegmentStore {
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long GRUDGE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+
+    private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
+
+    private final Path directory;
+    private final Layout layout;
+    private final long boot;
+    private final Step.Listener steps;
+    private final ReentrantLock turn = new ReentrantLock();
+    private final ReentrantLock sweeper = new ReentrantLock();
+    private volatile @Nullable StoreFiles files;
+    private volatile long grudgeUntil = System.nanoTime();
+    private volatile boolean sweepWanted;
+    private int users; // guarded by SHARED
+
+    /** A change of the store, made under the lock. */
+    @FunctionalInterface
+    interface Change {
+        /** Makes the change; what is returned is up to the caller. */
+        boolean make(StoreFiles files) throws IOException;
+    }
+
+    /** Another process holds the lock and does not move. */
+    static final class BusyException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        BusyException() {
+            super("a process that does not move holds the lock of the local store");
+        }
+    }
+
+    private SegmentStore(Path directory, long boot, Step.Listener steps) {
+        this.directory = directory;
+        this.layout = new Layout(directory);
+        this.boot = boot;
+        this.steps = steps;
+    }
+
+    /** The store in that directory; {@link #release} it. {@code boot} is the mark of this start of the machine. */
+    static SegmentStore share(Path directory, long boot, Step.Listener steps) {
+        synchronized (SHARED) {
+            SegmentStore store = SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
+            store.users++;
+            return store;
+        }
+    }
+
+    /** Gives the store back. */
+    void release() {
+        synchronized (SHARED) {
+            if (--users == 0) {
+                SHARED.remove(directory);
+                StoreFiles open = files;
+                files = null;
+                if (open != null) {
+                    open.close();
+                }
+            }
+        }
+    }
+
+    Layout layout() {
+        return layout;
+    }
+
+    Step.Listener steps() {
+        return steps;
+    }
+
+    /** The files, for reading; null where nothing was stored yet. */
+    @Nullable StoreFiles files() throws IOException {
+        StoreFiles open = files;
+        return open != null && isSetUp(open) ? open : openForReading();
+    }
+
+    /** The files, for writing; creates them. Changes check that they are still the ones in the directory. */
+    StoreFiles filesToWrite() throws IOException {
+        StoreFiles open = files;
+        return open != null && open.state().isWritable() ? open : openForWriting();
+    }
+
+    /** Puts in order what a look-up could not read: an index that is missing, a file that was cut under its mapping. */
+    void repair(StoreFiles broken) throws IOException {
+        broken.forget();
+        if (broken.state().isWritable()) {
+            change(_ -> true);
+        }
+    }
+
+    /** True once after something was found that a sweep should put in order. */
+    boolean takeSweepWanted() {
+        boolean wanted = sweepWanted;
+        if (wanted) {
+            sweepWanted = false;
+        }
+        return wanted;
+    }
+
+    /**
+     * Makes a change under the lock; what an earlier holder left unfinished is put in order first.
+     *
+     * @throws BusyException if the lock cannot be had within a quarter of a second
+     * @throws IOException if the directory cannot be written, or what the change threw
+     */
+    boolean change(Change change) throws IOException {
+        try (InterruptShield _ = new InterruptShield()) {
+            takeTurn();
+            try {
+                StoreFiles open = openForWriting();
+                try (FileLock _ = lock(open.state())) {
+                    steps.done(Step.LOCKED);
+                    if (Recovery.begin(open, boot, steps)) {
+                        sweepWanted = true;
+                    }
+                    open.state().set(State.CHANGING, 1);
+                    steps.done(Step.MARKED);
+                    boolean result = change.make(open);
+                    open.state().set(State.CHANGING, 0); // after an exception the mark stays, and the next holder counts again
+                    return result;
+                }
+            } finally {
+                turn.unlock();
+            }
+        }
+    }
+
+    /** Runs {@code work} unless another thread or process is sweeping; returns whether it ran. */
+    boolean sweepAlone(Runnable work) throws IOException {
+        if (!sweeper.tryLock()) {
+            return false;
+        }
+        try (InterruptShield _ = new InterruptShield()) {
+            StoreFiles open = files();
+            if (open == null || !open.state().isWritable()) {
+                return true; // nothing to sweep, or nothing that can be swept
+            }
+            try (FileLock lock = open.state().trySweepLock()) {
+                if (lock != null) {
+                    work.run();
+                }
+                return lock != null;
+            }
+        } finally {
+            sweeper.unlock();
+        }
+    }
+
+    private void takeTurn() throws IOException {
+        try {
+            if (!turn.tryLock(PATIENCE_NANOS, TimeUnit.NANOSECONDS)) {
+                throw new BusyException();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while waiting for the lock of the local store", e);
+        }
+    }
+
+    private FileLock lock(State state) throws IOException {
+        if (System.nanoTime() - grudgeUntil < 0) {
+            throw new BusyException(); // who did not get it a moment ago does not wait again
+        }
+        long start = System.nanoTime();
+        do {
+            FileLock lock = state.tryCommitLock();
+            if (lock != null) {
+                return lock;
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } while (System.nanoTime() - start < PATIENCE_NANOS);
+        grudgeUntil = System.nanoTime() + GRUDGE_NANOS;
+        throw new BusyException();
+    }
+
+    private @Nullable StoreFiles openForReading() throws IOException {
+        if (!Files.exists(layout.state(), LinkOption.NOFOLLOW_LINKS)) {
+            return null;
+        }
+        try {
+            StoreFiles open = filesToWrite();
+            if (!isSetUp(open)) {
+                change(_ -> true); // sets it up
+            }
+            return isSetUp(open) ? open : null;
+        } catch (BusyException e) {
+            return null;
+        } catch (FileSystemException e) {
+            if (!isReadOnly(e)) {
+                throw e;
+            }
+        }
+        synchronized (this) {
+            try (InterruptShield _ = new InterruptShield()) {
+                State state = files == null ? State.openForReading(layout.state()) : null;
+                if (state != null && state.get(State.MARK) == State.MAGIC) {
+                    files = new StoreFiles(layout, state);
+                }
+            }
+            return files;
+        }
+    }
+
+    /** A page that another is setting up, or that rotted, says nothing yet. */
+    private static boolean isSetUp(StoreFiles open) {
+        return open.state().get(State.MARK) == State.MAGIC;
+    }
+
+    private StoreFiles openForWriting() throws IOException {
+        StoreFiles known = files;
+        if (known != null && known.state().isWritable() && known.state().isStill(layout.state())) {
+            return known;
+        }
+        synchronized (this) {
+            known = files;
+            if (known != null && known.state().isWritable() && known.state().isStill(layout.state())) {
+                return known;
+            }
+            try (InterruptShield _ = new InterruptShield()) {
+                Files.createDirectories(layout.segments(), DirectoryCheck.privateDirectory(directory));
+                StoreFiles open = new StoreFiles(layout, State.openForWriting(layout.state()));
+                files = open;
+                if (known != null) {
+                    known.close();
+                }
+                return open;
+            }
+        }
+    }
+
+    /** True where an exception says that this directory cannot be written, as opposed to a disk that is full or fails. */
+    boolean isReadOnly(IOException cause) {
+        try {
+            return cause instanceof AccessDeniedException || Files.getFileStore(Objects.requireNonNull(directory)).isReadOnly();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}

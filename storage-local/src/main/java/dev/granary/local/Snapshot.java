@@ -1,0 +1,124 @@
+package dev.granary.local;
+
+import java.util.Arrays;
+
+/**
+ * The entries of an index as they were at a moment, in the order in which they lie on the disk. Some 40 bytes per entry: a sweep holds a
+ * million of them without an object for each. Immutable.
+ */
+final class Snapshot {
+    private final Index index;
+    private final long[] locations; // sorted
+    private final int[] slots;
+    private final int[] units;
+    private final long[] used;
+    private final long[] stored;
+
+    private Snapshot(Index index, long[] locations) {
+        this.index = index;
+        this.locations = locations;
+        this.slots = new int[locations.length];
+        this.units = new int[locations.length];
+        this.used = new long[locations.length];
+        this.stored = new long[locations.length];
+    }
+
+    static Snapshot of(Index index) {
+        long[] locations = new long[Index.MIN_SLOTS];
+        int size = 0;
+        for (int slot = 0; slot < index.count(); slot++) {
+            long location = index.location(slot);
+            if (location != 0) {
+                locations = size == locations.length ? Arrays.copyOf(locations, 2 * size) : locations;
+                locations[size++] = location;
+            }
+        }
+        long[] sorted = Arrays.copyOf(locations, size);
+        Arrays.sort(sorted);
+        Snapshot snapshot = new Snapshot(index, sorted);
+        snapshot.fill();
+        return snapshot;
+    }
+
+    private void fill() {
+        for (int slot = 0; slot < index.count(); slot++) {
+            long location = index.location(slot);
+            int rank = location == 0 ? -1 : Arrays.binarySearch(locations, location);
+            if (rank >= 0) { // else it came meanwhile
+                slots[rank] = slot;
+                units[rank] = (int) Math.min(index.units(slot), Integer.MAX_VALUE);
+                used[rank] = index.usedMicros(slot);
+                stored[rank] = index.storedSeconds(slot);
+            }
+        }
+    }
+
+    int size() {
+        return locations.length;
+    }
+
+    Index index() {
+        return index;
+    }
+
+    long location(int rank) {
+        return locations[rank];
+    }
+
+    int slot(int rank) {
+        return slots[rank];
+    }
+
+    /** How many units the entry takes; 0 where it went while the snapshot was taken. */
+    long units(int rank) {
+        return units[rank];
+    }
+
+    long allUnits() {
+        long sum = 0;
+        for (int unit : units) {
+            sum += unit;
+        }
+        return sum;
+    }
+
+    /** The rank of the first entry in that segment or a later one. */
+    int firstOf(int segment) {
+        int found = Arrays.binarySearch(locations, Tail.location(segment, 0));
+        return found >= 0 ? found : -found - 1;
+    }
+
+    /** The ranks of all entries, those that leave first at the beginning; of the same age, those that lie first. */
+    int[] byAge(EvictionPolicy policy) {
+        long[] stamps = switch (policy) {
+            case LRU -> used;
+            case FIFO -> stored;
+        };
+        long oldest = Long.MAX_VALUE;
+        long newest = 0;
+        for (long stamp : stamps) {
+            oldest = Math.min(oldest, stamp);
+            newest = Math.max(newest, stamp);
+        }
+        // Stamp and rank in one number sort without an object per entry. The stamp has 32 bits: microseconds as long as the span is an hour.
+        int shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(Math.max(0, newest - oldest)) - Integer.SIZE);
+        long[] keys = new long[stamps.length];
+        for (int rank = 0; rank < keys.length; rank++) {
+            keys[rank] = ((stamps[rank] - oldest) >>> shift << Integer.SIZE) | rank;
+        }
+        Arrays.sort(flipped(keys));
+        int[] ranks = new int[keys.length];
+        for (int i = 0; i < ranks.length; i++) {
+            ranks[i] = (int) keys[i];
+        }
+        return ranks;
+    }
+
+    /** Makes a signed sort an unsigned one; the sign bit is flipped in place and stays so, which the ranks in the low half do not see. */
+    private static long[] flipped(long[] keys) {
+        for (int i = 0; i < keys.length; i++) {
+            keys[i] ^= Long.MIN_VALUE;
+        }
+        return keys;
+    }
+}

@@ -1,0 +1,53 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a local directory holds, counted.
+ *
+ * @param entries how many entries the index has
+ * @param entryBytes what they take, with what each is rounded up to
+ * @param reclaimableBytes what the next sweep can give back
+ * @param overheadBytes what index and state take
+ * @param foreign files among the store's own that are not the store's, at most {@value #MOST_NAMED}
+ */
+public record Survey(long entries, long entryBytes, long reclaimableBytes, long overheadBytes, List<Path> foreign) {
+    private static final int MOST_NAMED = 100;
+
+    static Survey of(SegmentStore store) throws IOException {
+        StoreFiles files = store.files();
+        if (files == null) {
+            return new Survey(0, 0, 0, 0, List.of());
+        }
+        Snapshot snapshot = Snapshot.of(files.index());
+        long live = snapshot.allUnits() * Tail.UNIT;
+        Layout layout = store.layout();
+        List<Path> foreign = new ArrayList<>();
+        long[] overhead = {0};
+        Layout.each(layout.root(), file -> {
+            if (file.equals(layout.state()) || Layout.generation(file).isPresent()) {
+                overhead[0] += Files.size(file);
+            } else if (!file.equals(layout.segments())) {
+                note(foreign, file);
+            }
+        });
+        Layout.each(layout.segments(), file -> {
+            if (Layout.segmentNumber(file).isEmpty() || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                note(foreign, file);
+            }
+        });
+        long disk = files.state().diskUnits() * Tail.UNIT;
+        return new Survey(snapshot.size(), live, Math.max(0, disk - live), overhead[0], List.copyOf(foreign));
+    }
+
+    private static void note(List<Path> foreign, Path file) {
+        if (foreign.size() < MOST_NAMED) {
+            foreign.add(file);
+        }
+    }
+}

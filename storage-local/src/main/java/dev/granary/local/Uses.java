@@ -1,0 +1,71 @@
+package dev.granary.local;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Notes which entries were used, and has it written to the index some seconds later: a hit writes nothing but a number in this process.
+ * Thread-safe.
+ */
+final class Uses {
+    private static final Duration DELAY = Duration.ofSeconds(10);
+    private static final int MICROS = 1_000_000;
+
+    private final SegmentStore store;
+    private final InstantSource clock;
+    private final Executor background;
+    private final Trouble trouble;
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+
+    Uses(SegmentStore store, InstantSource clock, Executor background, Trouble trouble) {
+        this.store = store;
+        this.clock = clock;
+        this.background = background;
+        this.trouble = trouble;
+    }
+
+    long nowMicros() {
+        Instant now = clock.instant();
+        return now.getEpochSecond() * MICROS + now.getNano() / 1000;
+    }
+
+    /** The entry in that slot was used now. */
+    void note(Index index, int slot) {
+        index.noteUse(slot, nowMicros());
+        if (!scheduled.get() && scheduled.compareAndSet(false, true)) {
+            schedule();
+        }
+    }
+
+    /** Waits on a thread of its own: the JDK's schedulers take longer to load than a look-up takes. */
+    private void schedule() {
+        Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
+            LockSupport.parkNanos(DELAY.toNanos());
+            try {
+                background.execute(this::write);
+            } catch (RejectedExecutionException e) {
+                write();
+            }
+        });
+    }
+
+    /** Writes what was noted, and lets go of segments that others removed. */
+    void write() {
+        scheduled.set(false);
+        try {
+            StoreFiles files = store.files();
+            if (files != null) {
+                files.writeUses();
+                files.segments().dropGone();
+            }
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.STAMPING, e);
+        }
+    }
+}
