@@ -83,7 +83,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     static LocalTier open(LocalConfig config, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
-        LocalTier tier = new LocalTier(config, DirectoryCheck.prepare(config.directory()), naming, steps);
+        LocalTier tier = new LocalTier(config, DirectoryCheck.prepare(config.directory(), config.networkFileSystems()), naming, steps);
         tier.maintenance.request();
         return tier;
     }

@@ -72,6 +72,49 @@ final class DirectoryTest {
         open(shared).close();
     }
 
+    @Test
+    @DisplayName("D13 a directory of another user is refused, though closed to all others; root's and this user's own are not")
+    void stranger() throws Exception {
+        Path directory = Files.createDirectory(temporary.resolve("cache"), DirectoryCheck.privateDirectory(temporary));
+        open(directory).close();
+        assumeTrue("root".equals(System.getProperty("user.name")), "giving a directory away needs root");
+        Path given = Files.createDirectory(temporary.resolve("given"), DirectoryCheck.privateDirectory(temporary));
+        Files.setAttribute(given, "unix:uid", 54_321);
+        assertRefused(given, "belongs to the user 54321", "chown root " + given);
+        try (Stream<Path> left = Files.walk(given)) {
+            assertEquals(1, left.count(), "nothing was written");
+        }
+        Files.setAttribute(given, "unix:uid", 0);
+        open(given).close();
+    }
+
+    @Test
+    @DisplayName("D13 parents may be open to others, as /tmp is, and may be links: what counts is the directory itself")
+    void parents() throws Exception {
+        Path sticky = Files.createDirectory(temporary.resolve("sticky"));
+        Files.setAttribute(sticky, "unix:mode", 0_1777);
+        try (LocalTier tier = open(sticky.resolve("cache"))) {
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(10)));
+        }
+        Path link = Files.createSymbolicLink(temporary.resolve("link"), sticky);
+        open(link.resolve("cache")).close();
+        open(link.resolve("other/cache")).close();
+        assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(sticky.resolve("other/cache"))));
+        Path broken = Files.createSymbolicLink(temporary.resolve("broken"), temporary.resolve("nothing"));
+        assertRefused(broken, "symbolic link", "Configure the directory that it points to");
+        assertRefused(broken.resolve("cache"), "cannot be created", "Choose another");
+        assertFalse(Files.exists(temporary.resolve("nothing")));
+    }
+
+    @Test
+    @DisplayName("E8 a limit exists where nobody set one")
+    void defaultLimit() throws Exception {
+        try (LocalTier tier = open(temporary.resolve("cache"))) {
+            assertEquals(4L << 30, LocalConfig.DEFAULT_CAPACITY_BYTES);
+            assertEquals(LocalConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
+        }
+    }
+
     private static void assertRefused(Path directory, String... words) {
         String message = assertThrows(LocalDirectoryException.class, () -> open(directory)).getMessage();
         assertTrue(message != null && message.contains(directory.toString()), message);
