@@ -2,7 +2,7 @@
 module dev.granary.coordinator {
     requires transitive dev.granary.cache;
     requires transitive dev.granary.gpu;
-    requires dev.granary.local;
+    requires transitive dev.granary.local;
     requires transitive dev.granary.s3;
     requires com.google.gson;
     requires info.picocli;

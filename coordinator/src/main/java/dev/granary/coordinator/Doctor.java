@@ -4,6 +4,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.local.FileSystemType;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.Finding;
@@ -65,6 +66,10 @@ public final class Doctor {
     }
 
     private void examineDirectory(GranaryConfig config) {
+        if (config.capacityBytes() == 0) {
+            sound("directory", "none is used: the capacity is 0, so nothing is kept on this machine's disk");
+            return;
+        }
         try (LocalTier tier = Stores.openLocal(config)) {
             if (!Files.isWritable(config.directory())) {
                 problem("directory", config.directory() + " cannot be written: entries are read, none are kept",
@@ -75,11 +80,17 @@ public final class Doctor {
             if (space < LITTLE_SPACE_BYTES) {
                 problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
             } else {
-                sound("directory", config.directory() + ", " + (tier.usedBytes() >> 20) + " of " + (tier.capacityBytes() >> 20) + " MiB used");
+                sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (tier.capacityBytes() >> 20) + " MiB used");
             }
         } catch (ConfigException | IOException e) {
             problem("directory", String.valueOf(e.getMessage()), "name another directory with --dir or GRANARY_DIR");
         }
+    }
+
+    private static String fileSystem(GranaryConfig config) {
+        FileSystemType type = FileSystemType.of(config.directory());
+        return "on " + type.name() + (type.isNetwork()
+                ? " (a network file system, which network-dir allows: no other machine may use this directory)" : "");
     }
 
     private void examineBucket(GranaryConfig config) {

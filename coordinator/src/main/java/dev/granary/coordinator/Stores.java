@@ -9,7 +9,6 @@ import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +17,7 @@ import java.util.Optional;
 /**
  * Everything that outlives the process, opened: the tiers, and what this process keeps in the local directory beside its entries.
  *
- * @param local the local tier
+ * @param local the local tier; one that holds nothing where the capacity is 0
  * @param bucket the bucket tier; empty where none is configured
  * @param session this process's presence in the local directory; empty where that cannot be written
  * @param outbox what is to be uploaded; empty where nothing is, or cannot be written
@@ -43,11 +42,12 @@ record Stores(
 
     /** Opens the local tier that {@code config} names, over that bucket; what is to be uploaded is noted under the configured bucket's name. */
     static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
-        Tier local = new Tier(Source.LOCAL, openLocal(config));
+        boolean isOff = config.capacityBytes() == 0;
+        Tier local = new Tier(Source.LOCAL, isOff ? new LocalTierOff() : openLocal(config, config.capacityBytes(), clock));
         Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
         Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
                 new Totals(config.directory()), clock);
-        if (!Files.isWritable(config.directory())) {
+        if (isOff || !Files.isWritable(config.directory())) {
             return alone;
         }
         try {
@@ -98,10 +98,15 @@ record Stores(
         session.ifPresent(Session::close);
     }
 
+    /** The local tier for tools that look into it: where the capacity is 0, what is there is left alone, as by everybody else. */
     static LocalTier openLocal(GranaryConfig config) throws ConfigException {
-        Path directory = config.directory();
+        return openLocal(config, config.capacityBytes() == 0 ? Long.MAX_VALUE : config.capacityBytes(), InstantSource.system());
+    }
+
+    private static LocalTier openLocal(GranaryConfig config, long capacityBytes, InstantSource clock) throws ConfigException {
         try {
-            return LocalTier.open(LocalConfig.builder(directory).capacityBytes(config.capacityBytes()).build());
+            return LocalTier.open(LocalConfig.builder(config.directory()).capacityBytes(capacityBytes).policy(config.eviction())
+                    .networkFileSystems(config.networkDirectory()).clock(clock).build());
         } catch (LocalDirectoryException e) {
             throw new ConfigException(String.valueOf(e.getMessage()));
         }

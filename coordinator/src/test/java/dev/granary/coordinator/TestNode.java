@@ -10,11 +10,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** One machine with a local directory, on which Granaries are opened one after the other or at once. */
@@ -37,15 +35,19 @@ final class TestNode {
 
     Granary open(String bucketName, Duration flushLimit) throws ConfigException {
         GranaryConfig config = config().bucket(bucketName).flushLimit(flushLimit).build();
-        InstantSource clock = () -> now;
-        return Granary.over(config, Stores.open(config, Optional.of(bucket), clock), published::put);
+        return open(config);
+    }
+
+    /** Opened by that configuration, with this node's bucket or none, and its clock. */
+    Granary open(GranaryConfig config) throws ConfigException {
+        return Granary.over(config, Stores.open(config, config.bucket().map(_ -> bucket), () -> now), published::put);
     }
 
     Granary openWithoutBucket() throws ConfigException {
         return Granary.open(config().build());
     }
 
-    private GranaryConfig.Builder config() {
+    GranaryConfig.Builder config() {
         return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory);
     }
 

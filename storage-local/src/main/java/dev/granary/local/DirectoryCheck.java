@@ -15,7 +15,7 @@ import java.util.Set;
 
 /**
  * Decides whether a directory may carry a cache, and creates it where it is missing. Whoever can write there decides what this process runs,
- * so a link and a directory that others can write are refused.
+ * so a link, a directory that others can write and one that belongs to another user are refused. So is a network file system.
  */
 final class DirectoryCheck {
     private static final String CHOOSE = "Choose another directory for the local cache, or ";
@@ -23,12 +23,15 @@ final class DirectoryCheck {
     private DirectoryCheck() {}
 
     /** Returns the directory's one real path, by which this process shares its account. */
-    static Path prepare(Path directory) throws LocalDirectoryException {
+    static Path prepare(Path directory, NetworkFileSystems network) throws LocalDirectoryException {
         try {
             try {
-                inspect(directory, Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
+                inspect(directory);
+                requirePlace(directory, directory, network);
             } catch (NoSuchFileException e) {
+                requirePlace(directory, nearestExisting(directory), network);
                 create(directory);
+                inspect(directory); // somebody may have been faster
             }
             return directory.toRealPath();
         } catch (IOException e) {
@@ -54,7 +57,8 @@ final class DirectoryCheck {
         return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))};
     }
 
-    private static void inspect(Path directory, BasicFileAttributes attributes) throws IOException, LocalDirectoryException {
+    private static void inspect(Path directory) throws IOException, LocalDirectoryException {
+        BasicFileAttributes attributes = Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         if (attributes.isSymbolicLink()) {
             throw new LocalDirectoryException("The local cache directory " + directory + " is a symbolic link, which others may turn. "
                     + "Configure the directory that it points to instead.");
@@ -67,6 +71,15 @@ final class DirectoryCheck {
             throw new LocalDirectoryException(
                     "The local cache directory " + directory + " cannot be read by this user. " + CHOOSE + "run: chmod 700 " + directory);
         }
+        requireTrusted(directory);
+    }
+
+    private static void requireTrusted(Path directory) throws IOException, LocalDirectoryException {
+        if (DirectoryOwner.isStranger(directory)) {
+            throw new LocalDirectoryException("The local cache directory " + directory + " belongs to the user "
+                    + Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName() + ", who could plant programs in it. " + CHOOSE
+                    + "look through it and run: chown " + System.getProperty("user.name") + " " + directory);
+        }
         PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
         if (view != null) {
             Set<PosixFilePermission> permissions = view.readAttributes().permissions();
@@ -76,6 +89,33 @@ final class DirectoryCheck {
                         + "look through it and run: chmod 700 " + directory);
             }
         }
+    }
+
+    private static void requirePlace(Path directory, Path existing, NetworkFileSystems network) throws LocalDirectoryException {
+        switch (network) {
+            case ALLOW -> {}
+            case REFUSE -> {
+                FileSystemType type = FileSystemType.of(existing);
+                if (type.isNetwork()) {
+                    throw new LocalDirectoryException(onNetwork(directory, type));
+                }
+            }
+        }
+    }
+
+    static String onNetwork(Path directory, FileSystemType type) {
+        return "The local cache directory " + directory + " lies on a network file system (" + type.name() + "). Locks and shared mappings "
+                + "do not hold between machines; several machines share kernels by a bucket. Choose a directory on a disk of this machine or, "
+                + "where no other machine uses this one, allow it: network-dir = \"allow\" in the configuration file, "
+                + "GRANARY_NETWORK_DIR=allow, or NetworkFileSystems.ALLOW in code.";
+    }
+
+    private static Path nearestExisting(Path directory) {
+        Path place = directory;
+        while (place.getParent() != null && !Files.exists(place)) {
+            place = place.getParent();
+        }
+        return place;
     }
 
     private static void create(Path directory) throws LocalDirectoryException {

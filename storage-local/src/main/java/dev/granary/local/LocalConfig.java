@@ -11,10 +11,17 @@ import java.util.concurrent.Executor;
  * @param directory where entries live, absolute
  * @param capacityBytes how many bytes of entries may lie there
  * @param policy which entries leave first
+ * @param networkFileSystems what becomes of a directory on a network file system
  * @param clock what stamps uses and tells ages
  * @param background what runs sweeps, evictions and the writing of uses
  */
-public record LocalConfig(Path directory, long capacityBytes, EvictionPolicy policy, InstantSource clock, Executor background) {
+public record LocalConfig(
+        Path directory,
+        long capacityBytes,
+        EvictionPolicy policy,
+        NetworkFileSystems networkFileSystems,
+        InstantSource clock,
+        Executor background) {
     /**
      * The default capacity, 4 GiB: some 40,000 entries of the usual sizes, which is several driver versions of a large application;
      * little on any disk that runs GPU work, and walked in less than a second.
@@ -30,6 +37,7 @@ public record LocalConfig(Path directory, long capacityBytes, EvictionPolicy pol
         directory = directory.toAbsolutePath().normalize();
         requireCapacity(capacityBytes);
         Objects.requireNonNull(policy, "policy");
+        Objects.requireNonNull(networkFileSystems, "networkFileSystems");
         Objects.requireNonNull(clock, "clock");
         Objects.requireNonNull(background, "background");
     }
@@ -52,6 +60,7 @@ public record LocalConfig(Path directory, long capacityBytes, EvictionPolicy pol
         private final Path directory;
         private long capacityBytes = DEFAULT_CAPACITY_BYTES;
         private EvictionPolicy policy = EvictionPolicy.LRU;
+        private NetworkFileSystems networkFileSystems = NetworkFileSystems.REFUSE;
         private InstantSource clock = InstantSource.system();
         private Executor background = Builder::startDaemon;
 
@@ -71,6 +80,15 @@ public record LocalConfig(Path directory, long capacityBytes, EvictionPolicy pol
         /** Which entries leave first. Default {@link EvictionPolicy#LRU}. */
         public Builder policy(EvictionPolicy policy) {
             this.policy = policy;
+            return this;
+        }
+
+        /**
+         * What becomes of a directory on a network file system. Default {@link NetworkFileSystems#REFUSE}, which makes
+         * {@link LocalTier#open(LocalConfig)} throw before anything is written.
+         */
+        public Builder networkFileSystems(NetworkFileSystems choice) {
+            this.networkFileSystems = choice;
             return this;
         }
 
@@ -95,7 +113,7 @@ public record LocalConfig(Path directory, long capacityBytes, EvictionPolicy pol
          * @throws IllegalArgumentException if the capacity is negative
          */
         public LocalConfig build() {
-            return new LocalConfig(directory, capacityBytes, policy, clock, background);
+            return new LocalConfig(directory, capacityBytes, policy, networkFileSystems, clock, background);
         }
 
         private static void startDaemon(Runnable task) {

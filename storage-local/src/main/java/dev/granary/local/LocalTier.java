@@ -73,7 +73,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     static LocalTier open(LocalConfig config, long boot, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
-        return new LocalTier(config, DirectoryCheck.prepare(config.directory()), boot, naming, steps);
+        return new LocalTier(config, DirectoryCheck.prepare(config.directory(), config.networkFileSystems()), boot, naming, steps);
     }
 
     @Override

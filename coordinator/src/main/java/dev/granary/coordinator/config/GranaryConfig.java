@@ -1,6 +1,8 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.local.EvictionPolicy;
+import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
 import java.net.URI;
@@ -23,7 +25,9 @@ import org.slf4j.LoggerFactory;
  * @param endpoint the address of the object store; empty: Amazon's of the region
  * @param client the client library that talks to it
  * @param directory the local tier's directory
- * @param capacityBytes the local tier's limit, in bytes
+ * @param capacityBytes the local tier's limit, in bytes; 0: there is no local tier, and its directory is not touched
+ * @param eviction which entries leave the local tier first
+ * @param networkDirectory what becomes of a directory on a network file system
  * @param primitiveCacheCapacity how many primitives are kept in memory
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  */
@@ -33,6 +37,8 @@ public record GranaryConfig(
         S3Client client,
         Path directory,
         long capacityBytes,
+        EvictionPolicy eviction,
+        NetworkFileSystems networkDirectory,
         int primitiveCacheCapacity,
         Duration flushLimit) {
     /** The local tier's limit where nobody chose one: 4 GiB. */
@@ -74,6 +80,8 @@ public record GranaryConfig(
         private @Nullable S3Client client;
         private @Nullable Path directory;
         private @Nullable Long capacityBytes;
+        private @Nullable EvictionPolicy eviction;
+        private @Nullable NetworkFileSystems networkDirectory;
         private @Nullable Integer primitiveCacheCapacity;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
         private boolean isOffline;
@@ -123,9 +131,24 @@ public record GranaryConfig(
             return directory(Setting.DIRECTORY.parse(path, "The directory"));
         }
 
-        /** The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. */
+        /**
+         * The local tier's limit, such as {@code 4GiB}, or a number of MiB; default: 4 GiB. 0 keeps nothing on disk: the directory is neither
+         * read nor written nor created, and what others keep there stays.
+         */
         public Builder capacity(String size) throws ConfigException {
             capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
+            return this;
+        }
+
+        /** Which entries leave the local tier first when it is full; default: the least recently used. */
+        public Builder eviction(EvictionPolicy policy) {
+            eviction = policy;
+            return this;
+        }
+
+        /** What becomes of a directory on a network file system; default: {@code open} refuses it. */
+        public Builder networkDirectory(NetworkFileSystems choice) {
+            networkDirectory = choice;
             return this;
         }
 
@@ -165,12 +188,16 @@ public record GranaryConfig(
             S3Client chosenClient = first(client, Setting.CLIENT, file);
             Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
+            EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
+            NetworkFileSystems chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
             return new GranaryConfig(
                     Optional.ofNullable(chosenBucket),
                     Optional.ofNullable(chosenEndpoint),
                     chosenClient == null ? S3Client.AWS : chosenClient,
                     chosenDirectory == null ? defaultDirectory() : chosenDirectory,
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
+                    chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
+                    chosenNetwork == null ? NetworkFileSystems.REFUSE : chosenNetwork,
                     choosePrimitiveCacheCapacity(file),
                     flushLimit);
         }

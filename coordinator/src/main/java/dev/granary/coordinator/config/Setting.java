@@ -1,5 +1,7 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.local.EvictionPolicy;
+import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
 import java.net.URI;
@@ -32,7 +34,11 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
             "a directory, written out: ~ means something to a shell only", Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>("capacity", "GRANARY_CAPACITY", TEXT_OR_NUMBER,
-            "a size such as 4GiB, 500MiB, or a number of MiB", Setting::size);
+            "a size such as 4GiB, 500MiB, or a number of MiB; 0 keeps nothing on disk", Setting::size);
+    static final Setting<EvictionPolicy> EVICTION = new Setting<>("eviction", "GRANARY_EVICTION", TEXT,
+            "lru (the least recently used leave first) or fifo (the first stored do)", Setting::eviction);
+    static final Setting<NetworkFileSystems> NETWORK_DIRECTORY = new Setting<>("network-dir", "GRANARY_NETWORK_DIR", TEXT,
+            "refuse, or allow where no other machine uses the directory", Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
 
@@ -40,7 +46,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static final Pattern CREDENTIALS = Pattern.compile("//[^/]*@");
 
     /** All settings. */
-    static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, PRIMITIVE_CACHE_CAPACITY);
+    static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
+            PRIMITIVE_CACHE_CAPACITY);
 
     /** Reads a text. */
     @FunctionalInterface
@@ -67,6 +74,22 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         return switch (text) {
             case "aws" -> S3Client.AWS;
             case "minio" -> S3Client.MINIO;
+            default -> throw new IllegalArgumentException(text);
+        };
+    }
+
+    private static EvictionPolicy eviction(String text) {
+        return switch (text) {
+            case "lru" -> EvictionPolicy.LRU;
+            case "fifo" -> EvictionPolicy.FIFO;
+            default -> throw new IllegalArgumentException(text);
+        };
+    }
+
+    private static NetworkFileSystems network(String text) {
+        return switch (text) {
+            case "refuse" -> NetworkFileSystems.REFUSE;
+            case "allow" -> NetworkFileSystems.ALLOW;
             default -> throw new IllegalArgumentException(text);
         };
     }
@@ -116,7 +139,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             case "t", "tb", "tib" -> 40;
             default -> throw new IllegalArgumentException(text);
         };
-        if (number <= 0 || number > Long.MAX_VALUE >> shift) {
+        if (number < 0 || number > Long.MAX_VALUE >> shift) {
             throw new IllegalArgumentException(text);
         }
         return number << shift;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.local.EvictionPolicy;
+import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
 import java.io.ByteArrayOutputStream;
@@ -63,8 +65,8 @@ class GranaryConfigTest {
     @DisplayName("Code wins over the environment, that over the file, that over the default")
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
-        assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30, 1024,
-                Duration.ofSeconds(5)), defaults);
+        assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30,
+                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(5)), defaults);
 
         file("""
                 bucket = "s3://file/p"
@@ -72,22 +74,27 @@ class GranaryConfigTest {
                 client = "minio"
                 dir = "/from/file"
                 capacity = "3GiB"
+                eviction = "fifo"
+                network-dir = "allow"
                 primitive-cache-capacity = 3
                 """);
         GranaryConfig inFile = builder().build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://file/p")), Optional.of(URI.create("http://file:1")), S3Client.MINIO,
-                Path.of("/from/file"), 3L << 30, 3, Duration.ofSeconds(5)), inFile);
+                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(5)), inFile);
 
         environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
-                "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2"));
+                "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
+                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2"));
         GranaryConfig inEnvironment = builder().build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://environment")), Optional.of(URI.create("http://environment:2")),
-                S3Client.AWS, Path.of("/from/environment"), 2L << 20, 2, Duration.ofSeconds(5)), inEnvironment);
+                S3Client.AWS, Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2, Duration.ofSeconds(5)),
+                inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
-                .capacity("1KiB").primitiveCacheCapacity(0).flushLimit(Duration.ZERO).build();
+                .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
+                .primitiveCacheCapacity(0).flushLimit(Duration.ZERO).build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://code")), Optional.of(URI.create("http://code:3")), S3Client.MINIO,
-                Path.of("/from/code"), 1024, 0, Duration.ZERO), inCode);
+                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ZERO), inCode);
 
         assertEquals(Optional.empty(), builder().offline().build().bucket());
         environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
@@ -100,7 +107,8 @@ class GranaryConfigTest {
         "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
         "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000", "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
         "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, written out", "GRANARY_CAPACITY, capacity, lots, 500MiB",
-        "GRANARY_CAPACITY, capacity, 0, 500MiB", "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
+        "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow where no other machine uses",
+        "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
         "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB"
     })
@@ -122,7 +130,8 @@ class GranaryConfigTest {
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, 0, Duration.ZERO));
+                () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, EvictionPolicy.LRU,
+                        NetworkFileSystems.REFUSE, 0, Duration.ZERO));
     }
 
     @Test
@@ -199,7 +208,8 @@ class GranaryConfigTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"4GiB, 4294967296", "500MiB, 524288000", "500 mb, 524288000", "7, 7340032", "16k, 16384", "2T, 2199023255552", "1g, 1073741824"})
+    @CsvSource({"4GiB, 4294967296", "500MiB, 524288000", "500 mb, 524288000", "7, 7340032", "16k, 16384", "2T, 2199023255552",
+        "1g, 1073741824", "0, 0", "0GiB, 0"})
     @DisplayName("Sizes have units of 1024; a plain number is MiB")
     void sizes(String text, long bytes) throws Exception {
         assertEquals(bytes, builder().capacity(text).build().capacityBytes());

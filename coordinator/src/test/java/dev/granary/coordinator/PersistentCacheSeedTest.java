@@ -1,0 +1,258 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.EvictionPolicy;
+import dev.granary.local.LocalConfig;
+import dev.granary.local.LocalTier;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The features of the persistent-cache RFC, option 1, each by the sentence that asks for it; {@code docs/seeds.md} has the whole list. */
+class PersistentCacheSeedTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+    private static final FakeDescriptor B = FakeDescriptor.of("b");
+
+    private final Path home;
+    private final FakeEngine engine = new FakeEngine("x".repeat(300_000));
+
+    PersistentCacheSeedTest(@TempDir Path home) {
+        this.home = home;
+    }
+
+    private GranaryConfig.Builder with(Map<String, String> environment) {
+        return new TestNode(home.resolve("local"), new FakeBucket()).config().environment(environment(environment));
+    }
+
+    private Map<String, String> environment(Map<String, String> more) {
+        Map<String, String> all = new HashMap<>(Map.of("HOME", home.toString()));
+        all.putAll(more);
+        return all;
+    }
+
+    private Source get(GranaryConfig config, FakeDescriptor descriptor) throws Exception {
+        try (Granary granary = Granary.open(config)) {
+            return granary.obtain(engine, descriptor).source();
+        }
+    }
+
+    private static List<Catalog.Listed> entries(GranaryConfig config) throws Exception {
+        try (Inventory inventory = Inventory.ofLocal(config)) {
+            return inventory.entries();
+        }
+    }
+
+    private static long bytes(GranaryConfig config) throws Exception {
+        return entries(config).stream().mapToLong(Catalog.Listed::bytes).sum();
+    }
+
+    @Test
+    @DisplayName("RFC: \"API to specify directory\", by call and by environment")
+    void directory() throws Exception {
+        GranaryConfig byCall = GranaryConfig.builder().environment(environment(Map.of())).directory(home.resolve("call")).build();
+        GranaryConfig byEnvironment = GranaryConfig.builder()
+                .environment(environment(Map.of("GRANARY_DIR", home.resolve("environment").toString()))).build();
+        assertEquals(Source.COMPILED, get(byCall, A));
+        assertFalse(Files.exists(home.resolve("environment")));
+        assertEquals(Source.COMPILED, get(byEnvironment, A), "another directory holds nothing of the first");
+        assertEquals(Source.LOCAL, get(byCall, A));
+        assertEquals(Source.LOCAL, get(byEnvironment, A));
+        assertEquals(List.of(1, 1), List.of(entries(byCall).size(), entries(byEnvironment).size()));
+        assertFalse(Files.exists(home.resolve(".cache")), "nothing lies at the usual place");
+    }
+
+    @Test
+    @DisplayName("RFC: \"specifying persistent cache capacity in megabytes\", by call and by environment; it is never exceeded at the end")
+    void capacity() throws Exception {
+        GranaryConfig byCall = with(Map.of()).capacity("1").build();
+        GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "2")).directory(home.resolve("other")).build();
+        for (GranaryConfig config : List.of(byCall, byEnvironment)) {
+            try (Granary granary = Granary.open(config)) {
+                for (int i = 0; i < 12; i++) {
+                    granary.primitive(engine, FakeDescriptor.of("kernel " + i));
+                }
+            }
+            long limit = config == byCall ? 1L << 20 : 2L << 20;
+            assertEquals(limit, config.capacityBytes());
+            assertTrue(bytes(config) <= limit, () -> "more than " + limit + " bytes");
+            assertTrue(bytes(config) > limit / 2, "and the room is used");
+        }
+    }
+
+    @Test
+    @DisplayName("RFC: \"capacity 0 - persistent cache is disabled\": memory works, no disk is touched, and what is there stays for others")
+    void capacityZero() throws Exception {
+        GranaryConfig byCall = with(Map.of()).capacity("0").build();
+        GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "0")).build();
+        for (GranaryConfig off : List.of(byCall, byEnvironment)) {
+            try (Granary granary = Granary.open(off)) {
+                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+                assertEquals(Source.MEMORY, granary.obtain(engine, A).source());
+                granary.setPrimitiveCacheCapacity(0);
+                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+                assertTrue(granary.flush(TestNode.LONG));
+                assertEquals(0, granary.statistics().local().stored());
+            }
+            assertFalse(Files.exists(off.directory()), "not even its directory");
+        }
+        GranaryConfig on = with(Map.of()).build();
+        assertEquals(Source.COMPILED, get(on, A));
+        assertEquals(Source.COMPILED, get(byCall, A), "it is not read");
+        assertEquals(1, entries(byCall).size(), "a tool that looks evicts nothing either");
+        assertEquals(Source.LOCAL, get(on, A), "it was not evicted");
+        assertTrue(Doctor.examine(byCall).stream().anyMatch(check -> check.toString().contains("the capacity is 0")));
+    }
+
+    @Test
+    @DisplayName("Capacity 0 with a bucket: what is compiled is shared, and found by the next process, without a disk")
+    void capacityZeroWithBucket() throws Exception {
+        FakeBucket bucket = new FakeBucket();
+        TestNode node = new TestNode(home.resolve("local"), bucket);
+        GranaryConfig off = node.config().bucket("s3://test").capacity("0").flushLimit(TestNode.LONG).build();
+        try (Granary granary = node.open(off)) {
+            assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+        }
+        assertInstanceOf(StoreResult.Stored.class, node.published.get(A.getId()));
+        try (Granary next = node.open(off)) {
+            assertEquals(Source.BUCKET, next.obtain(engine, A).source());
+            assertTrue(next.flush(TestNode.LONG));
+        }
+        assertFalse(Files.exists(node.directory));
+    }
+
+    @ParameterizedTest
+    @EnumSource(EvictionPolicy.class)
+    @DisplayName("RFC: \"FIFO eviction policy ... The oldest one will be removed\", by call and by environment; else the least recently used")
+    void eviction(EvictionPolicy policy) throws Exception {
+        GranaryConfig.Builder builder = switch (policy) {
+            case FIFO -> with(Map.of("GRANARY_EVICTION", "fifo"));
+            case LRU -> with(Map.of("GRANARY_EVICTION", "fifo")).eviction(EvictionPolicy.LRU);
+        };
+        GranaryConfig config = builder.capacity("1").build();
+        assertEquals(policy, config.eviction());
+        TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
+        // Three fit. The first is used again; then a fourth comes.
+        for (FakeDescriptor next : List.of(A, B, FakeDescriptor.of("c"), A, FakeDescriptor.of("d"))) {
+            node.now = node.now.plusSeconds(3600);
+            try (Granary granary = node.open(config)) {
+                granary.primitive(engine, next);
+            }
+        }
+        Set<Object> left = entries(config).stream().map(Catalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
+        assertEquals(policy == EvictionPolicy.LRU, left.contains(A.getId().hash()));
+        assertEquals(policy == EvictionPolicy.FIFO, left.contains(B.getId().hash()));
+        assertTrue(left.contains(FakeDescriptor.of("d").getId().hash()));
+    }
+
+    @Test
+    @DisplayName("RFC: \"key.bin - the binary representation of the key to handle collisions\": the whole key lies with the binary (see D9, D6)")
+    void keyIsKept() throws Exception {
+        GranaryConfig config = with(Map.of()).build();
+        get(config, A);
+        try (Inventory inventory = Inventory.ofLocal(config)) {
+            LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, inventory.read(inventory.entries().getFirst()));
+            assertEquals(A.getId(), hit.entry().id());
+            assertEquals(FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
+        }
+    }
+
+    @Test
+    @DisplayName("RFC: \"a directory to distinguish between SYCL backends\": equal but for the backend is not found, and is listed and dropped apart")
+    void backends() throws Exception {
+        Target target = TestEntries.TARGET;
+        Target levelZero = new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
+        FakeDescriptor other = new FakeDescriptor("a", Id.builder(levelZero).field("test", "a").build());
+        GranaryConfig config = with(Map.of()).build();
+        assertEquals(Source.COMPILED, get(config, A));
+        assertEquals(Source.COMPILED, get(config, other), "the OpenCL entry is none for Level Zero");
+        assertEquals(Source.LOCAL, get(config, A));
+        assertEquals(Source.LOCAL, get(config, other));
+        assertEquals(List.of(1L, 1L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(config.directory()).build())) {
+            List<Catalog.Listed> listed = new ArrayList<>();
+            tier.list(listed::add);
+            for (Catalog.Listed entry : listed) {
+                if (isOf(entry, Backend.LEVEL_ZERO) && tier.read(entry) instanceof LoadResult.Hit hit) {
+                    tier.discard(hit.entry());
+                }
+            }
+        }
+        assertEquals(List.of(1L, 0L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
+    }
+
+    private static long count(GranaryConfig config, Backend backend) throws Exception {
+        return entries(config).stream().filter(entry -> isOf(entry, backend)).count();
+    }
+
+    private static boolean isOf(Catalog.Listed entry, Backend backend) {
+        return entry.namespace().startsWith(backend.path() + "/");
+    }
+
+    @Test
+    @DisplayName("RFC: \"If found, the primitive is created using the binary representation otherwise ... from scratch\", and stored every time")
+    void loadAndStore() throws Exception {
+        GranaryConfig config = with(Map.of()).build();
+        for (FakeDescriptor descriptor : List.of(A, B, A, B)) {
+            try (Granary granary = Granary.open(config)) {
+                FakePrimitive primitive = granary.primitive(engine, descriptor);
+                assertEquals(FakeEngine.binaries(descriptor, "x".repeat(300_000)), primitive.getBinaries(BinaryKind.KERNEL));
+            }
+        }
+        assertEquals(List.of(2, 2), List.of(engine.compiles.get(), engine.restores.get()));
+    }
+
+    @Test
+    @DisplayName("RFC: \"performed in a process and thread safe manner\": two processes of four threads; nothing is lost, mixed or left behind")
+    void processesAndThreads() throws Exception {
+        TestNode node = new TestNode(home.resolve("local"), new FakeBucket());
+        List<Process> children = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            children.add(ChildProcess.start(ChildProcess.GETS_SHARED, node.directory));
+        }
+        for (Process child : children) {
+            ChildProcess.awaitLine(child, "true");
+            assertEquals(0, child.waitFor());
+        }
+        FakeEngine shared = new FakeEngine("shared");
+        try (Granary granary = node.openWithoutBucket()) {
+            for (FakeDescriptor descriptor : ChildProcess.SHARED) {
+                Obtained<FakePrimitive> found = granary.obtain(shared, descriptor);
+                assertEquals(Source.LOCAL, found.source());
+                assertEquals(FakeEngine.binaries(descriptor, "shared"), found.primitive().getBinaries(BinaryKind.KERNEL));
+            }
+        }
+        assertEquals(ChildProcess.SHARED.size(), entries(node.config().build()).size());
+        assertEquals(List.of(), sessions(node));
+    }
+
+    private static List<Path> sessions(TestNode node) throws IOException {
+        try (var all = Files.list(node.directory.resolve("sessions"))) {
+            return all.toList();
+        }
+    }
+}
