@@ -124,10 +124,14 @@ final class Commit {
         state.add(State.LIVE_UNITS, -units);
     }
 
-    /** Takes all entries out, at one stroke: the store goes over to an empty index, and on in a new segment. */
+    /** Takes all entries out, and goes on in a new segment. Writes nothing new: it works on a full disk too. */
     boolean clear() throws IOException {
         return store.files() != null && store.change(files -> {
-            Recovery.replaceIndex(files, null, files.index().generation() + 1, Index.MIN_SLOTS, store.steps());
+            files.index().removeAll();
+            State state = files.state();
+            state.set(State.OCCUPIED_SLOTS, 0);
+            state.set(State.LIVE_ENTRIES, 0);
+            state.set(State.LIVE_UNITS, 0);
             appender.seal(files, 0);
             return true;
         });

@@ -198,6 +198,16 @@ final class Index {
         return freed;
     }
 
+    /** Takes all entries out. Under the commit lock. */
+    void removeAll() {
+        for (int slot = 0; slot < count(); slot++) {
+            set(slot, LOCATION, 0);
+        }
+        for (int slot = 0; slot < count(); slot++) {
+            set(slot, TAG, 0);
+        }
+    }
+
     /** Notes that the entry was used; {@link #writeUses} writes it. Lock-free; writes nothing that is mapped. */
     void noteUse(int slot, long micros) {
         long[] chunk = uses.get(slot / USES_CHUNK);

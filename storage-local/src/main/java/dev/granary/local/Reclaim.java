@@ -7,7 +7,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,6 +65,7 @@ final class Reclaim {
         sealIfWasteful(capacity);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
+        dropLost(files, sealed, snapshot);
         for (Sealed each : sealed) {
             measure(each, snapshot);
         }
@@ -132,6 +135,28 @@ final class Reclaim {
             return new Sealed(segment, Files.size(segment.file()));
         } catch (NoSuchFileException e) {
             return null; // somebody removed it
+        }
+    }
+
+    /** Takes entries out of the index whose segment somebody removed. */
+    private void dropLost(StoreFiles files, List<Sealed> sealed, Snapshot snapshot) throws IOException {
+        Set<Integer> there = new HashSet<>();
+        for (Sealed each : sealed) {
+            there.add(each.segment.number());
+        }
+        for (int rank = 0; rank < snapshot.size(); ) {
+            int number = Tail.segment(snapshot.location(rank));
+            int behind = snapshot.firstOf(number + 1);
+            if (!there.contains(number) && !Files.exists(files.layout().segment(number))) {
+                int first = rank;
+                store.change(locked -> {
+                    for (int lost = first; lost < behind; lost++) {
+                        Commit.removeAt(locked, snapshot.tag(lost), snapshot.location(lost));
+                    }
+                    return true;
+                });
+            }
+            rank = Math.max(behind, rank + 1);
         }
     }
 
@@ -240,7 +265,7 @@ final class Reclaim {
             return 0;
         }
         MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
-        return files.index().find(snapshot.index().tagOf(snapshot.slot(rank)), location) < 0
+        return files.index().find(snapshot.tag(rank), location) < 0
                 ? 0
                 : appender.append(List.of(view), length, capacity);
     }
@@ -250,7 +275,7 @@ final class Reclaim {
         Index index = files.index();
         boolean all = true;
         for (int i = 0; i < copies.length; i++) {
-            int slot = index.find(snapshot.index().tagOf(snapshot.slot(first + i)), snapshot.location(first + i));
+            int slot = index.find(snapshot.tag(first + i), snapshot.location(first + i));
             if (slot >= 0 && copies[i] != 0 && Commit.isOpen(files, copies[i])) {
                 index.move(slot, copies[i]);
             } else if (slot >= 0) {

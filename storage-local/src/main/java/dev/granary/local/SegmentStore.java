@@ -38,6 +38,7 @@ final class SegmentStore {
     private volatile @Nullable StoreFiles files;
     private volatile long grudgeUntil = System.nanoTime();
     private volatile boolean sweepWanted;
+    private volatile boolean released;
     private int users; // guarded by SHARED
 
     /** A change of the store, made under the lock. */
@@ -77,6 +78,7 @@ final class SegmentStore {
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(directory);
+                released = true; // work that was left in an executor finds nothing to do
                 StoreFiles open = files;
                 files = null;
                 if (open != null) {
@@ -96,6 +98,9 @@ final class SegmentStore {
 
     /** The files, for reading; null where nothing was stored yet. */
     @Nullable StoreFiles files() throws IOException {
+        if (released) {
+            return null;
+        }
         StoreFiles open = files;
         return open != null && isSetUp(open) ? open : openForReading();
     }
@@ -233,6 +238,9 @@ final class SegmentStore {
     }
 
     private StoreFiles openForWriting() throws IOException {
+        if (released) {
+            throw new IOException("the local store on " + directory + " is closed");
+        }
         StoreFiles known = files;
         if (known != null && known.state().isWritable() && known.state().isStill(layout.state())) {
             return known;

@@ -57,16 +57,13 @@ final class Snapshot {
         return locations.length;
     }
 
-    Index index() {
-        return index;
-    }
-
     long location(int rank) {
         return locations[rank];
     }
 
-    int slot(int rank) {
-        return slots[rank];
+    /** What the index marks the entry with. */
+    long tag(int rank) {
+        return index.tagOf(slots[rank]);
     }
 
     /** How many units the entry takes; 0 where it went while the snapshot was taken. */

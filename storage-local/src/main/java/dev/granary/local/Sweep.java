@@ -87,8 +87,7 @@ final class Sweep {
 
     private boolean evict(StoreFiles files, Snapshot snapshot, int[] ranks, int first, int behind) throws IOException {
         for (int i = first; i < behind; i++) {
-            long tag = snapshot.index().tagOf(snapshot.slot(ranks[i]));
-            if (Commit.removeAt(files, tag, snapshot.location(ranks[i]))) { // else it went, or was replaced, meanwhile
+            if (Commit.removeAt(files, snapshot.tag(ranks[i]), snapshot.location(ranks[i]))) { // else it went, or was replaced, meanwhile
                 evictions.increment();
                 unitsEvicted.add(snapshot.units(ranks[i]));
             }

@@ -4,7 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -80,6 +83,13 @@ final class Invariants {
         List<Catalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
         return listed;
+    }
+
+    /** Whether an entry is there; does not count as a use. */
+    static boolean isThere(LocalTier tier, Entry entry) {
+        try (Arena memory = Arena.ofConfined()) {
+            return tier.read(new Catalog.Listed(entry.id().target().path(), entry.id().hash(), 0, 0), memory) instanceof LoadResult.Hit;
+        }
     }
 
     static List<Path> segmentFiles(Path directory) throws IOException {

@@ -1,0 +1,334 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The local tier beyond the contract: replacing, removing, listing, growing, foreign files. */
+final class LocalTierTest {
+    private final TestEntries entries = new TestEntries("LocalTierTest");
+    private final TestClock clock = new TestClock();
+
+    @TempDir
+    private Path directory;
+
+    private LocalTier open() throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(directory).clock(clock).background(Runnable::run).build());
+    }
+
+    @AfterEach
+    void invariants() throws IOException, LocalDirectoryException {
+        Invariants.check(directory);
+    }
+
+    @Test
+    @DisplayName("D1 other content replaces, and survives a reopening; clear leaves nothing")
+    void replaceAndClear() throws Exception {
+        Entry first = entries.entry(100);
+        Entry second = entries.entry(first.id(), 5000);
+        try (LocalTier tier = open()) {
+            tier.store(first);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(second));
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(1, Invariants.listed(tier).size());
+        }
+        try (LocalTier tier = open()) {
+            assertHit(second, tier.load(second.id()));
+            tier.store(entries.entry(10));
+            tier.clear();
+            assertEquals(LoadResult.ABSENT, tier.load(second.id()));
+            assertEquals(0, tier.usedBytes());
+            assertEquals(0, tier.diskBytes());
+            assertEquals(List.of(), Invariants.segmentFiles(directory));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(second));
+            assertHit(second, tier.load(second.id()));
+        }
+    }
+
+    @Test
+    @DisplayName("D9 ids with one hash live side by side and never mix; each is replaced and removed alone")
+    void collidingIds() throws Exception {
+        Sha256 one = Sha256.of(new byte[] {1});
+        LocalConfig config = LocalConfig.builder(directory).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> one, Step.Listener.NONE)) {
+            List<Entry> all = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                all.add(entries.entry(100 + i));
+                assertInstanceOf(StoreResult.Stored.class, tier.store(all.get(i)));
+            }
+            for (Entry entry : all) {
+                assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
+                assertHit(entry, tier.load(entry.id()));
+            }
+            List<Catalog.Listed> listed = Invariants.listed(tier);
+            assertEquals(all.size(), listed.size());
+            for (Catalog.Listed each : listed) {
+                assertInstanceOf(LoadResult.Hit.class, tier.read(each));
+            }
+            Entry other = entries.entry(all.get(2).id(), 333);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+            tier.discard(all.get(4));
+            for (int i = 0; i < all.size(); i++) {
+                if (i == 4) {
+                    assertEquals(LoadResult.ABSENT, tier.load(all.get(i).id()));
+                } else {
+                    assertHit(i == 2 ? other : all.get(i), tier.load(all.get(i).id()));
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D10 what was found is removed only as long as it is what the index leads to")
+    void removalIsExact() throws Exception {
+        Entry first = entries.entry(500);
+        Entry newer = entries.entry(first.id(), 700);
+        try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
+            tier.store(first);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            Shelf shelf = new Shelf(id -> id.hash());
+            Shelf.Place place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
+            tier.store(newer); // another replaces it after it was found and before it is removed
+            assertFalse(new Commit(store, shelf).remove(place));
+            assertHit(newer, tier.load(newer.id()));
+            tier.discard(first);
+            assertHit(newer, tier.load(newer.id()));
+            store.release();
+        }
+    }
+
+    @Test
+    @DisplayName("D10 discard drops the content that was read; remove drops what was listed")
+    void discardAndRemove() throws Exception {
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(500);
+            Entry other = entries.entry(600);
+            tier.store(entry);
+            tier.store(other);
+            tier.discard(entry);
+            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+            Catalog.Listed listed = Invariants.listed(tier).getFirst();
+            assertTrue(tier.remove(listed));
+            assertFalse(tier.remove(listed));
+            assertEquals(LoadResult.ABSENT, tier.load(other.id()));
+            assertEquals(0, tier.usedBytes());
+        }
+    }
+
+    @Test
+    @DisplayName("D16 directories removed under a live cache come back with the next store; foreign files stay and do not count")
+    void removedDirectories() throws Exception {
+        Path foreign = directory.resolve("outbox/queued.bin");
+        Files.createDirectories(foreign.getParent());
+        Files.writeString(foreign, "not ours");
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(500);
+            tier.store(entry);
+            Path among = Files.writeString(directory.resolve("v2/segments/README"), "foreign");
+            Path stray = Files.writeString(directory.resolve("v2/stray"), "foreign");
+            assertTrue(tier.sweepNow());
+            assertEquals(List.of(stray, among), tier.survey().foreign());
+            assertHit(entry, tier.load(entry.id()));
+            tier.clear();
+            assertTrue(Files.exists(among) && Files.exists(stray));
+            tier.store(entry);
+            deleteTree(directory.resolve("v2"));
+            Entry next = entries.entry(600);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(next));
+            assertHit(next, tier.load(next.id()));
+            assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+            deleteTree(directory.resolve("v2/segments"));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertHit(entry, tier.load(entry.id()));
+        }
+        try (LocalTier tier = open()) {
+            Entry next = entries.entry(600);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(next));
+            assertHit(next, tier.load(next.id()));
+        }
+        assertTrue(Files.exists(foreign));
+    }
+
+    private static void deleteTree(Path tree) throws IOException {
+        try (var all = Files.walk(tree)) {
+            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D21 a duplicate writes nothing")
+    void duplicateWritesNothing() throws Exception {
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(500);
+            tier.store(entry);
+            long before = tier.diskBytes();
+            assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
+            assertEquals(before, tier.diskBytes());
+        }
+    }
+
+    @Test
+    @DisplayName("The catalogue lists every entry with its length and last use, and reads it by its name")
+    void catalogue() throws Exception {
+        try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
+            Entry entry = entries.entry(300);
+            Entry large = entries.entry(40_000);
+            tier.store(entry);
+            clock.advance(Duration.ofSeconds(5));
+            tier.store(large);
+            List<Catalog.Listed> listed = Invariants.listed(tier);
+            assertEquals(2, listed.size());
+            Catalog.Listed mine = listed.stream().filter(l -> l.hash().equals(entry.id().hash())).findFirst().orElseThrow();
+            assertEquals(TestEntries.TARGET.path(), mine.namespace());
+            assertEquals(clock.millis() - 5000, mine.lastUsedMillis());
+            assertHit(entry, tier.read(mine));
+            assertHit(entry, tier.read(mine, memory));
+            assertHit(entry, tier.load(entry.id()));
+            assertEquals(clock.millis(), Invariants.listed(tier).stream().filter(l -> l.hash().equals(mine.hash())).findFirst().orElseThrow()
+                    .lastUsedMillis(), "listing shows uses at once");
+        }
+    }
+
+    @Test
+    @DisplayName("T5 a namespace that leads out of the directory is nobody's")
+    void pathTraversal() throws Exception {
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(10);
+            tier.store(entry);
+            for (String namespace : List.of("../../etc", "opencl/../..", "/etc/x", "opencl/..", "opencl", "a/b/c", "")) {
+                assertEquals(LoadResult.ABSENT, tier.read(new Catalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)), namespace);
+                assertFalse(tier.read(new Catalog.Listed(namespace, entry.id().hash(), 1, 0)) instanceof LoadResult.Hit, namespace);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("The index grows with the entries; what was noted of uses survives that")
+    void growth() throws Exception {
+        List<Entry> all = new ArrayList<>();
+        try (LocalTier tier = open(); LocalTier other = open()) {
+            for (int i = 0; i < 3 * Index.MIN_SLOTS; i++) {
+                Entry entry = entries.entry(10 + i % 50);
+                all.add(entry);
+                if (i == 2000) {
+                    clock.advance(Duration.ofHours(1));
+                    assertHit(all.get(0), tier.load(all.get(0).id()));
+                }
+                assertInstanceOf(StoreResult.Stored.class, (i % 2 == 0 ? tier : other).store(entry));
+            }
+            assertTrue(Files.exists(new Layout(directory).index(4)), "it has grown three times");
+            for (Entry entry : all) {
+                assertHit(entry, other.load(entry.id()));
+            }
+        }
+        try (LocalTier tier = open()) {
+            assertEquals(all.size(), Invariants.listed(tier).size());
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+        }
+    }
+
+    @Test
+    @DisplayName("An entry larger than a segment gets one of its own")
+    void large() throws Exception {
+        LocalConfig config = LocalConfig.builder(directory).capacityBytes(20 << 20).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config)) {
+            Entry before = entries.entry(1000);
+            Entry large = entries.entry(5 << 20);
+            Entry after = entries.entry(1000);
+            for (Entry entry : List.of(before, large, after)) {
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            }
+            for (Entry entry : List.of(before, large, after)) {
+                assertHit(entry, tier.load(entry.id()));
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("An interrupted thread loads and stores like any other, and stays interrupted")
+    void interrupted() throws Exception {
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(3000);
+            Thread.currentThread().interrupt();
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertTrue(Thread.currentThread().isInterrupted());
+            LoadResult loaded = tier.load(entry.id());
+            assertTrue(tier.usedBytes() > 3000);
+            assertTrue(Thread.interrupted());
+            assertHit(entry, loaded);
+        }
+    }
+
+    @Test
+    @DisplayName("A hit's binaries lie outside the heap; those of an arena end with it")
+    void offHeap() throws Exception {
+        try (LocalTier tier = open()) {
+            Entry entry = entries.entry(3000);
+            tier.store(entry);
+            assertTrue(PersistentCacheContract.hit(tier.load(entry.id())).binaries().binary(0).isNative());
+            MemorySegment inArena;
+            try (Arena memory = Arena.ofConfined()) {
+                LoadResult loaded = tier.load(entry.id(), memory);
+                assertHit(entry, loaded);
+                inArena = PersistentCacheContract.hit(loaded).binaries().binary(0);
+                assertTrue(inArena.isNative());
+            }
+            assertThrows(IllegalStateException.class, () -> inArena.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0));
+        }
+    }
+
+    @Test
+    @DisplayName("E10 opening and looking up run no work of their own, whatever the state of the store")
+    void openScansNothing() throws Exception {
+        Entry entry = entries.entry(3000);
+        try (LocalTier tier = open()) {
+            tier.store(entry);
+        }
+        Queue<Runnable> waiting = new ArrayDeque<>();
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).background(waiting::add).build())) {
+            assertHit(entry, tier.load(entry.id()));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(100)));
+            assertTrue(waiting.isEmpty());
+        }
+    }
+
+    @Test
+    @DisplayName("The configuration refuses a negative capacity, and has a default (E8)")
+    void configuration() throws Exception {
+        assertThrows(IllegalArgumentException.class, () -> LocalConfig.builder(directory).capacityBytes(-1).build());
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).build())) {
+            assertEquals(LocalConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
+            assertEquals(directory.toAbsolutePath(), tier.directory());
+            assertThrows(IllegalArgumentException.class, () -> tier.setCapacity(-1));
+        }
+    }
+}
