@@ -19,6 +19,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.InstantSource;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +53,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     private final Maintenance maintenance;
     private final Step.Listener steps;
     private final EvictionPolicy policy;
+    private final InstantSource clock;
     private final Trouble trouble = new Trouble();
     private final LongAdder healed = new LongAdder();
     private final LongAdder refusedTooLarge = new LongAdder();
@@ -61,6 +63,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     private LocalTier(LocalConfig config, Path real, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
         this.policy = config.policy();
+        this.clock = config.clock();
         this.capacity = config.capacityBytes();
         this.steps = steps;
         this.layout = new Layout(real, naming);
@@ -141,6 +144,41 @@ public final class LocalTier implements PersistentCache, Catalog {
     public LoadResult read(Listed listed) {
         requireOpen();
         return shelf.read(listed);
+    }
+
+    /** Removes a listed entry if it is still the one that was listed; returns whether it was. What was used since is another one. */
+    public boolean remove(Listed listed) {
+        requireOpen();
+        boolean[] removed = {false};
+        for (int slot = 0; slot < Layout.SLOTS && !removed[0] && Layout.isNamespace(listed.namespace()); slot++) {
+            Path file = layout.entry(listed.namespace(), listed.hash(), slot);
+            try {
+                ledger.change(() -> {
+                    EntryFile.Identity now = EntryFile.Identity.of(file);
+                    if (now.bytes() != listed.bytes() || now.stampMillis() != listed.lastUsedMillis()) {
+                        return 0;
+                    }
+                    Files.delete(file);
+                    removed[0] = true;
+                    return -now.bytes();
+                }, Step.Listener.NONE, trouble);
+            } catch (IOException e) {
+                if (!(e instanceof NoSuchFileException)) { // that one is gone already
+                    trouble.record(Trouble.Kind.REMOVING, e);
+                }
+            }
+        }
+        return removed[0];
+    }
+
+    /**
+     * What the directory holds, counted now, in a walk over all of it.
+     *
+     * @throws IOException if it cannot be walked
+     */
+    public Survey survey() throws IOException {
+        requireOpen();
+        return Survey.of(layout, clock.millis() - TemporaryFiles.STALE.toMillis());
     }
 
     /** Removes every entry, in one walk over the directory. */
