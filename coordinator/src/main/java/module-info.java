@@ -2,7 +2,7 @@
 module dev.granary.coordinator {
     requires transitive dev.granary.cache;
     requires transitive dev.granary.gpu;
-    requires dev.granary.local;
+    requires transitive dev.granary.local;
     requires transitive dev.granary.s3;
     requires com.google.gson;
     requires info.picocli;
@@ -15,4 +15,5 @@ module dev.granary.coordinator {
     exports dev.granary.coordinator.demo;
     exports dev.granary.coordinator.demo.kernels;
     exports dev.granary.coordinator.manifest;
+    exports dev.granary.coordinator.tree;
 }

@@ -4,12 +4,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.local.LocalConfig;
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +39,7 @@ record Stores(
 
     /** Opens the local tier that {@code config} names, over that bucket; what is to be uploaded is noted under the configured bucket's name. */
     static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
-        Tier local = new Tier(Source.LOCAL, openLocal(config));
+        Tier local = new Tier(Source.LOCAL, LocalTiers.open(config));
         Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
         Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
                 new Totals(config.directory()), clock);
@@ -96,14 +92,5 @@ record Stores(
         bucket.ifPresent(tier -> tier.cache().close());
         local.cache().close();
         session.ifPresent(Session::close);
-    }
-
-    static LocalTier openLocal(GranaryConfig config) throws ConfigException {
-        Path directory = config.directory();
-        try {
-            return LocalTier.open(LocalConfig.builder(directory).capacityBytes(config.capacityBytes()).build());
-        } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
-        }
     }
 }

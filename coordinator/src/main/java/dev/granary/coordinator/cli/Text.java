@@ -5,7 +5,16 @@ import java.util.Locale;
 
 /** How quantities are shown to people. */
 final class Text {
+    /** How many digits of an id are shown where space is short. */
+    static final int SHORT_ID = 16;
+
     private Text() {}
+
+    /** The text, or so many characters of it with dots behind. */
+    static String cut(String text, int characters) {
+        int end = text.offsetByCodePoints(0, Math.min(characters, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
+    }
 
     /** Such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
     static String bytes(long bytes) {

@@ -1,0 +1,74 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
+import dev.granary.coordinator.Verifying;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+
+/** How listed entries are told to people and machines. */
+final class ListedEntries {
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
+    private static final int NAMED = 20;
+    private static final int DETAIL_CHARACTERS = 46;
+
+    private ListedEntries() {}
+
+    static long bytes(List<Catalog.Listed> entries) {
+        return entries.stream().mapToLong(Catalog.Listed::bytes).sum();
+    }
+
+    /** Such as {@code 3 entries, 1.2 MiB}. */
+    static String sum(List<Catalog.Listed> entries) {
+        return sum(entries.size(), bytes(entries));
+    }
+
+    static String sum(long entries, long bytes) {
+        return Text.plural(entries, "entry") + ", " + Text.bytes(bytes);
+    }
+
+    static String shortId(Catalog.Listed entry) {
+        return entry.hash().hex().substring(0, Text.SHORT_ID);
+    }
+
+    static String lastUsed(Catalog.Listed entry) {
+        return TIME.format(Instant.ofEpochMilli(entry.lastUsedMillis()));
+    }
+
+    static JsonObject json(Catalog.Listed entry) {
+        return Json.object("id", entry.hash().hex(), "namespace", entry.namespace(), "bytes", entry.bytes(),
+                "lastUsed", Instant.ofEpochMilli(entry.lastUsedMillis()).toString());
+    }
+
+    static JsonArray json(List<Catalog.Listed> entries) {
+        JsonArray array = new JsonArray();
+        entries.forEach(entry -> array.add(json(entry)));
+        return array;
+    }
+
+    /** Names the first entries that are not sound. */
+    static void print(PrintWriter out, List<Verifying.Bad> bad) {
+        Table table = new Table("id", "<found", "<where");
+        bad.stream().limit(NAMED).forEach(one -> table.row(shortId(one.listed()), one.reason(), Text.cut(one.detail(), DETAIL_CHARACTERS)));
+        table.print(out);
+        if (bad.size() > NAMED) {
+            out.println("... and " + (bad.size() - NAMED) + " more; --json names all");
+        }
+    }
+
+    static JsonArray badJson(List<Verifying.Bad> bad) {
+        JsonArray array = new JsonArray();
+        bad.forEach(one -> {
+            JsonObject object = json(one.listed());
+            object.addProperty("found", one.reason());
+            object.addProperty("detail", one.detail());
+            object.addProperty("removed", one.fate() == Verifying.Fate.REMOVED);
+            array.add(object);
+        });
+        return array;
+    }
+}
