@@ -126,7 +126,7 @@ public final class Verifying {
 
     /** True where nothing damaged or unreadable is left. */
     public boolean isWell() {
-        long left = unreadable.entries() - repaired.entries();
+        long left = unreadable.entries() - repaired.entries(); // only damaged ones are repaired
         for (Map.Entry<Damage, Count> each : damaged.entrySet()) {
             left += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();
         }

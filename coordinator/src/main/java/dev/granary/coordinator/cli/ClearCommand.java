@@ -31,10 +31,10 @@ final class ClearCommand extends LocalCommand {
             Json.print(out(), Json.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
                     "bytes", ListedEntries.bytes(before), "keptEntries", after.size(), "keptBytes", ListedEntries.bytes(after)));
         } else if (!isConfirmed) {
-            out().println(ListedEntries.sum(before) + " would go from " + config.directory() + "; granary clear --yes removes them");
+            out().println(ListedEntries.inSentence(before) + " would go from " + config.directory() + "; granary clear --yes removes them");
         } else {
-            out().println(ListedEntries.sum(before) + " removed from " + config.directory()
-                    + (after.isEmpty() ? "" : "; " + ListedEntries.sum(after) + " are there, in use or new"));
+            out().println(ListedEntries.inSentence(before) + " removed from " + config.directory()
+                    + (after.isEmpty() ? "" : "; " + ListedEntries.inSentence(after) + " are there, in use or new"));
         }
         out().flush();
         return 0;

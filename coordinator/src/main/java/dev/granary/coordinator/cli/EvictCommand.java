@@ -8,6 +8,7 @@ import dev.granary.local.LocalTier;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -52,15 +53,11 @@ final class EvictCommand extends LocalCommand {
                     "bytes", ListedEntries.bytes(gone), "keptEntries", all.size() - gone.size(), "keptBytes", keptBytes));
             return 0;
         }
-        if (isDry && !leaving.isEmpty()) {
-            Table table = new Table("id", "size", "<last used", "<target");
-            leaving.forEach(entry -> table.row(ListedEntries.shortId(entry), Text.bytes(entry.bytes()), ListedEntries.lastUsed(entry),
-                    Text.cut(entry.namespace(), 34)));
-            table.print(out());
-            out().println();
+        if (isDry) {
+            ListedEntries.print(out(), leaving, Map.of());
         }
-        out().println(ListedEntries.sum(gone) + (isDry ? " would go, " : " removed, ")
-                + ListedEntries.sum(all.size() - (long) gone.size(), keptBytes) + (isDry ? " would stay" : " stay"));
+        out().println(ListedEntries.inSentence(gone) + (isDry ? " would go, " : " removed, ")
+                + ListedEntries.inSentence(all.size() - (long) gone.size(), keptBytes) + (isDry ? " would stay" : " stay"));
         if (gone.size() < leaving.size()) {
             out().println(Text.plural(leaving.size() - (long) gone.size(), "entry") + " stayed: used or replaced meanwhile");
         }

@@ -71,7 +71,7 @@ final class ExportCommand extends LocalCommand {
 
     private void print(ExportRun run, long bytes) {
         long changed = run.written() + run.replaced();
-        out().println(directory + ": " + ListedEntries.sum(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
+        out().println(directory + ": " + ListedEntries.inSentence(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
                 + (run.replaced() > 0 ? " (" + run.replaced() + " in place of others)" : "") + ", " + run.present() + " there already"
                 + (isDry ? "" : "; " + Text.bytes(bytes) + " in all"));
         if (run.otherVersion() > 0) {

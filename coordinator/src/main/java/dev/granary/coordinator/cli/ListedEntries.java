@@ -8,13 +8,16 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /** How listed entries are told to people and machines. */
 final class ListedEntries {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
     private static final int NAMED = 20;
     private static final int DETAIL_CHARACTERS = 46;
+    private static final int KERNELS_CHARACTERS = 24;
 
     private ListedEntries() {}
 
@@ -29,6 +32,38 @@ final class ListedEntries {
 
     static String sum(long entries, long bytes) {
         return Text.plural(entries, "entry") + ", " + Text.bytes(bytes);
+    }
+
+    /** Such as {@code 3 entries (1.2 MiB)}, for a sentence that goes on. */
+    static String inSentence(long entries, long bytes) {
+        return Text.plural(entries, "entry") + " (" + Text.bytes(bytes) + ")";
+    }
+
+    static String inSentence(List<Catalog.Listed> entries) {
+        return inSentence(entries.size(), bytes(entries));
+    }
+
+    /** One table per target, in the order of their first entries; where {@code details} knows entries, with what it knows. */
+    static void print(PrintWriter out, List<Catalog.Listed> entries, Map<Catalog.Listed, Details> details) {
+        Map<String, Table> tables = new LinkedHashMap<>();
+        for (Catalog.Listed entry : entries) {
+            Table table = tables.computeIfAbsent(entry.namespace(), _ -> details.isEmpty()
+                    ? new Table("id", "size", "<last used")
+                    : new Table("id", "size", "<last used", "compiled", "<kernels"));
+            Details more = details.get(entry);
+            if (more == null) {
+                table.row(shortId(entry), Text.bytes(entry.bytes()), lastUsed(entry));
+            } else {
+                boolean isSound = more.damage().isEmpty();
+                table.row(shortId(entry), Text.bytes(entry.bytes()), lastUsed(entry), isSound ? Text.time(more.compileTime()) : "-",
+                        Text.cut(isSound ? String.join(" ", more.kernels()) : "(" + more.damage() + ")", KERNELS_CHARACTERS));
+            }
+        }
+        tables.forEach((namespace, table) -> {
+            out.println(namespace);
+            table.print(out);
+            out.println();
+        });
     }
 
     static String shortId(Catalog.Listed entry) {

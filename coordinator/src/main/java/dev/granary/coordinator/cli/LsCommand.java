@@ -5,7 +5,6 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Catalog;
 import dev.granary.coordinator.Inventory;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -19,8 +18,6 @@ import picocli.CommandLine.Option;
 /** {@code granary ls}: lists the entries of a tier. */
 @Command(name = "ls", mixinStandardHelpOptions = true, description = "List the entries of the local tier or of the bucket.")
 final class LsCommand extends StoreCommand {
-    private static final int KERNELS_CHARACTERS = 24;
-
     /** What comes first. */
     enum Order {
         USED,
@@ -65,7 +62,7 @@ final class LsCommand extends StoreCommand {
                 Json.print(out(), Json.object("tier", inventory.name(), "entries", array, "selectedEntries", all.size(),
                         "selectedBytes", ListedEntries.bytes(all)));
             } else {
-                print(out(), shown, details);
+                ListedEntries.print(out(), shown, details);
                 out().println((shown.size() < all.size() ? shown.size() + " of " : "") + ListedEntries.sum(all) + " in " + inventory.name());
                 out().flush();
             }
@@ -108,28 +105,5 @@ final class LsCommand extends StoreCommand {
             }
         }
         return object;
-    }
-
-    /** One table per target, in the order of their first entries. */
-    private static void print(PrintWriter out, List<Catalog.Listed> entries, Map<Catalog.Listed, Details> details) {
-        Map<String, Table> tables = new LinkedHashMap<>();
-        for (Catalog.Listed entry : entries) {
-            Table table = tables.computeIfAbsent(entry.namespace(), _ -> details.isEmpty()
-                    ? new Table("id", "size", "<last used")
-                    : new Table("id", "size", "<last used", "compiled", "<kernels"));
-            Details more = details.get(entry);
-            if (more == null) {
-                table.row(ListedEntries.shortId(entry), Text.bytes(entry.bytes()), ListedEntries.lastUsed(entry));
-            } else {
-                table.row(ListedEntries.shortId(entry), Text.bytes(entry.bytes()), ListedEntries.lastUsed(entry),
-                        more.damage().isEmpty() ? Text.time(more.compileTime()) : "-",
-                        Text.cut(more.damage().isEmpty() ? String.join(" ", more.kernels()) : "(" + more.damage() + ")", KERNELS_CHARACTERS));
-            }
-        }
-        tables.forEach((namespace, table) -> {
-            out.println(namespace);
-            table.print(out);
-            out.println();
-        });
     }
 }

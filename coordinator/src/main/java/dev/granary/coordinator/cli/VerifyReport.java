@@ -37,8 +37,8 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
             ListedEntries.print(out, found.bad());
         }
         out.println();
-        out.println("reclaimable  " + Text.bytes(survey.reclaimableBytes()));
-        out.println("overhead     " + Text.bytes(survey.overheadBytes()));
+        out.println("reclaimable  " + Text.bytes(survey.reclaimableBytes()) + " that maintenance will give back");
+        out.println("overhead     " + Text.bytes(survey.overheadBytes()) + " beside the entries");
         out.println("foreign      " + (survey.foreign().isEmpty() ? "nothing" : foreignCount() + ", left alone:"));
         Table names = new Table("");
         survey.foreign().stream().limit(NAMED_FILES).forEach(file -> names.row("  " + relative(file)));
@@ -57,7 +57,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
     private String verdict() {
         List<String> parts = new ArrayList<>();
         if (found.repaired().entries() > 0) {
-            parts.add(ListedEntries.sum(found.repaired().entries(), found.repaired().bytes()) + " removed.");
+            parts.add(ListedEntries.inSentence(found.repaired().entries(), found.repaired().bytes()) + " removed.");
         }
         if (!found.isWell()) {
             parts.add("There is damage. Damaged entries are never used; --repair removes them.");
