@@ -30,11 +30,12 @@ final class ClearCommand extends LocalCommand {
         if (isJson()) {
             Json.print(out(), Json.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
                     "bytes", ListedEntries.bytes(before), "keptEntries", after.size(), "keptBytes", ListedEntries.bytes(after)));
-        } else if (!isConfirmed) {
-            out().println(ListedEntries.inSentence(before) + " would go from " + config.directory() + "; granary clear --yes removes them");
         } else {
-            out().println(ListedEntries.inSentence(before) + " removed from " + config.directory()
-                    + (after.isEmpty() ? "" : "; " + ListedEntries.inSentence(after) + " are there, in use or new"));
+            out().println(config.directory());
+            out().println(ListedEntries.inSentence(before) + (isConfirmed ? " removed" : " would go; granary clear --yes removes them"));
+            if (isConfirmed && !after.isEmpty()) {
+                out().println(ListedEntries.inSentence(after) + " are there: they were in use, or are new");
+            }
         }
         out().flush();
         return 0;

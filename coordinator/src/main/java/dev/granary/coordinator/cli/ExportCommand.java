@@ -71,9 +71,10 @@ final class ExportCommand extends LocalCommand {
 
     private void print(ExportRun run, long bytes) {
         long changed = run.written() + run.replaced();
-        out().println(directory + ": " + ListedEntries.inSentence(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
+        out().println(directory);
+        out().println(ListedEntries.inSentence(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
                 + (run.replaced() > 0 ? " (" + run.replaced() + " in place of others)" : "") + ", " + run.present() + " there already"
-                + (isDry ? "" : "; " + Text.bytes(bytes) + " in all"));
+                + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
         if (run.otherVersion() > 0) {
             out().println(Text.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
         }
@@ -81,7 +82,7 @@ final class ExportCommand extends LocalCommand {
             out().println();
             ListedEntries.print(out(), run.bad());
             out().println();
-            out().println(Text.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes what is damaged");
+            out().println(Text.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
         }
         out().flush();
     }

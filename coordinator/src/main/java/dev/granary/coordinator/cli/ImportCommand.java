@@ -104,7 +104,8 @@ final class ImportCommand extends LocalCommand {
     }
 
     private void print(TreeImport tree, GranaryConfig config) {
-        out().println(directory + " -> " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
+        out().println("from " + directory);
+        out().println("into " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
         Table table = new Table("entries", "count");
         table.row(isDry ? "would be stored" : "stored", tree.stored() + " (" + Text.bytes(tree.storedBytes()) + ")");
         table.row("there already", Long.toString(tree.duplicate()));

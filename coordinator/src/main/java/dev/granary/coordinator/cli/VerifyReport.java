@@ -67,7 +67,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
         if (found.damaged(Damage.TOO_OLD).entries() + found.damaged(Damage.TOO_NEW).entries() > 0) {
             parts.add("Entries of other versions are left to these.");
         }
-        return String.join(" ", parts);
+        return String.join(System.lineSeparator(), parts);
     }
 
     private String foreignCount() {
