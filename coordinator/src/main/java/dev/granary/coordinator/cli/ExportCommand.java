@@ -73,7 +73,7 @@ final class ExportCommand extends LocalCommand {
         long changed = run.written() + run.replaced();
         out().println(directory);
         out().println(ListedEntries.inSentence(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
-                + (run.replaced() > 0 ? " (" + run.replaced() + " in place of others)" : "") + ", " + run.present() + " there already"
+                + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "") + ", " + Text.count(run.present()) + " there already"
                 + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
         if (run.otherVersion() > 0) {
             out().println(Text.plural(run.otherVersion(), "entry") + " of another version of Granary left out");

@@ -107,11 +107,11 @@ final class ImportCommand extends LocalCommand {
         out().println("from " + directory);
         out().println("into " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
         Table table = new Table("entries", "count");
-        table.row(isDry ? "would be stored" : "stored", tree.stored() + " (" + Text.bytes(tree.storedBytes()) + ")");
-        table.row("there already", Long.toString(tree.duplicate()));
-        table.row("refused", Long.toString(tree.refused()));
-        table.row("damaged", Long.toString(tree.damaged()));
-        table.row("not ours", Long.toString(tree.foreign()));
+        table.row(isDry ? "would be stored" : "stored", Text.count(tree.stored()) + " (" + Text.bytes(tree.storedBytes()) + ")");
+        table.row("there already", Text.count(tree.duplicate()));
+        table.row("refused", Text.count(tree.refused()));
+        table.row("damaged", Text.count(tree.damaged()));
+        table.row("not ours", Text.count(tree.foreign()));
         table.print(out());
         List<TreeImport.Problem> problems = tree.problems();
         if (!problems.isEmpty()) {

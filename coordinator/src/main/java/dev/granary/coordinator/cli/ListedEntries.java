@@ -16,7 +16,7 @@ import java.util.Map;
 final class ListedEntries {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
     private static final int NAMED = 20;
-    private static final int DETAIL_CHARACTERS = 46;
+    private static final int WIDTH = 80;
     private static final int KERNELS_CHARACTERS = 24;
 
     private ListedEntries() {}
@@ -88,7 +88,10 @@ final class ListedEntries {
     /** Names the first entries that are not sound. */
     static void print(PrintWriter out, List<Verifying.Bad> bad) {
         Table table = new Table("id", "<found", "<where");
-        bad.stream().limit(NAMED).forEach(one -> table.row(shortId(one.listed()), one.reason(), Text.cut(one.detail(), DETAIL_CHARACTERS)));
+        List<Verifying.Bad> named = bad.stream().limit(NAMED).toList();
+        int reasons = named.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
+        int left = WIDTH - Text.SHORT_ID - reasons - 2 * 2; // two spaces between columns
+        named.forEach(one -> table.row(shortId(one.listed()), one.reason(), Text.cut(one.detail(), left)));
         table.print(out);
         if (bad.size() > NAMED) {
             out.println("... and " + (bad.size() - NAMED) + " more; --json names all");

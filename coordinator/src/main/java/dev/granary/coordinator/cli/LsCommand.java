@@ -63,7 +63,7 @@ final class LsCommand extends StoreCommand {
                         "selectedBytes", ListedEntries.bytes(all)));
             } else {
                 ListedEntries.print(out(), shown, details);
-                out().println((shown.size() < all.size() ? shown.size() + " of " : "") + ListedEntries.sum(all) + " in " + inventory.name());
+                out().println((shown.size() < all.size() ? Text.count(shown.size()) + " of " : "") + ListedEntries.sum(all) + " in " + inventory.name());
                 out().flush();
             }
             return 0;

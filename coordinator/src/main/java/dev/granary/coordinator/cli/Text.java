@@ -47,7 +47,12 @@ final class Text {
         return Math.round(time.toNanos() / 1e3) / 1e3;
     }
 
+    /** Such as {@code 10,000}. */
+    static String count(long count) {
+        return String.format(Locale.ROOT, "%,d", count);
+    }
+
     static String plural(long count, String noun) {
-        return String.format(Locale.ROOT, "%,d %s", count, count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
+        return count(count) + " " + (count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
     }
 }

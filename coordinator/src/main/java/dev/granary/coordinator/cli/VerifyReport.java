@@ -10,7 +10,6 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +49,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
 
     private static void row(Table table, String name, Count count) {
         if (count.entries() > 0 || name.equals("sound")) {
-            table.row(name, String.format(Locale.ROOT, "%,d", count.entries()), Text.bytes(count.bytes()));
+            table.row(name, Text.count(count.entries()), Text.bytes(count.bytes()));
         }
     }
 
