@@ -3,9 +3,11 @@ package dev.granary.coordinator.tree;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
@@ -75,10 +77,20 @@ final class TreeScan {
                 continue;
             }
             if (depth < MAX_DEPTH && PlainFile.isDirectory(child)) {
-                visit(child, depth + 1);
+                visitChild(child, depth + 1);
             } else {
                 foreign++;
             }
+        }
+    }
+
+    private void visitChild(Path child, int depth) throws IOException {
+        try {
+            visit(child, depth);
+        } catch (AccessDeniedException e) {
+            foreign++; // such as lost+found
+        } catch (NoSuchFileException e) {
+            return; // gone meanwhile
         }
     }
 

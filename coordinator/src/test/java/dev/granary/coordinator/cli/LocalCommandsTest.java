@@ -32,6 +32,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
@@ -45,6 +46,7 @@ class LocalCommandsTest {
     private static final Target OLD = new Target(Backend.OPENCL, "vendor", "Device 9000", "1.0");
     private static final Target NEW = new Target(Backend.OPENCL, "vendor", "Device 9000", "2.0");
     private static final int BYTES = 2000;
+    private static final int VERSION_AT = 9; // in the header of the entry format
 
     private final Path directory;
     private final String local;
@@ -105,13 +107,25 @@ class LocalCommandsTest {
 
     /** Flips a bit of a stored binary, wherever the tier keeps it. */
     private void damage(String name) throws IOException {
+        change(name, (bytes, at) -> bytes[at] ^= 1);
+    }
+
+    /** Makes a stored entry one of a later format. */
+    private void makeTooNew(String name) throws IOException {
+        change(name, (bytes, at) -> {
+            int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
+            bytes[start + VERSION_AT] = 99;
+        });
+    }
+
+    private void change(String name, ObjIntConsumer<byte[]> change) throws IOException {
         String mark = new String(mark(name), StandardCharsets.ISO_8859_1);
         try (Stream<Path> all = Files.walk(Path.of(local).resolve("v1"))) {
             for (Path file : all.filter(Files::isRegularFile).toList()) {
                 byte[] bytes = Files.readAllBytes(file);
                 int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(mark);
                 if (at >= 0) {
-                    bytes[at] ^= 1;
+                    change.accept(bytes, at);
                     Files.write(file, bytes);
                     return;
                 }
@@ -231,6 +245,18 @@ class LocalCommandsTest {
         assertEquals(13, listed().size());
         run("verify", "--json").exits(0);
         assertTrue(Files.exists(foreign));
+    }
+
+    @Test
+    @DisplayName("K11 an entry of a later version is no damage: verify tells it, a repair and an export leave it alone")
+    void otherVersion() throws Exception {
+        List<String> ids = fill();
+        makeTooNew("k3");
+        run("verify").exits(0).says("sound 14", "too new 1", "left to these");
+        run("verify", "--repair").exits(0);
+        assertEquals(15, listed().size());
+        run("inspect", ids.get(3)).exits(1).complains("is of another version (TOO_NEW", "leaves it alone");
+        run("export", tree).exits(0).says("14 entries (", "1 entry of another version");
     }
 
     @Test
