@@ -6,7 +6,10 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import java.lang.foreign.Arena;
 
-/** The whole check of a listed entry: beyond the checksums of every look-up, the SHA-256 of the content, and that it lies where it is looked for. */
+/**
+ * The whole check of a listed entry: beyond the checksums of every look-up, the SHA-256 of the content, and that it lies where it is looked
+ * for.
+ */
 public final class FullCheck {
     private FullCheck() {}
 

@@ -33,7 +33,8 @@ final class EvictCommand extends LocalCommand {
         selection.check();
         remaining();
         if (to == null && !selection.isGiven()) {
-            throw new UsageException("evict needs to know what: give --to, --target, --older-than or --id; granary clear removes everything");
+            throw new UsageException(
+                    "evict needs to know what: give --to, --target, --older-than or --id; granary clear removes everything");
         }
     }
 

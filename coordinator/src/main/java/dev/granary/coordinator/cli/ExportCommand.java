@@ -7,6 +7,7 @@ import dev.granary.coordinator.tree.ExportRun;
 import dev.granary.coordinator.tree.TreeException;
 import dev.granary.coordinator.tree.TreeExport;
 import dev.granary.local.LocalTier;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -61,7 +62,7 @@ final class ExportCommand extends LocalCommand {
         return run.bad().isEmpty() ? 0 : 1;
     }
 
-    private TreeExport open() throws Exception {
+    private TreeExport open() throws UsageException, IOException {
         try {
             return TreeExport.into(directory, isDry ? TreeExport.Mode.DRY_RUN : TreeExport.Mode.WRITE, new SplittableRandom());
         } catch (TreeException e) {
@@ -70,11 +71,10 @@ final class ExportCommand extends LocalCommand {
     }
 
     private void print(ExportRun run, long bytes) {
-        long changed = run.written() + run.replaced();
         out().println(directory);
-        out().println(ListedEntries.inSentence(changed, run.writtenBytes()) + (isDry ? " would be written" : " written")
-                + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "") + ", " + Text.count(run.present()) + " there already"
-                + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
+        out().println(ListedEntries.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
+                + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "")
+                + ", " + Text.count(run.present()) + " there already" + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
         if (run.otherVersion() > 0) {
             out().println(Text.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
         }

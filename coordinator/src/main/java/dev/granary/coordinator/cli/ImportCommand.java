@@ -66,8 +66,8 @@ final class ImportCommand extends LocalCommand {
             print(tree, config);
         }
         if (isOverfull) {
-            err().println("granary: the tree has more than the " + Text.bytes(config.capacityBytes()) + " that may lie in " + config.directory()
-                    + " (--capacity): what was imported first " + (isDry ? "would leave again" : "has left again"));
+            err().println("granary: the tree has more than the " + Text.bytes(config.capacityBytes()) + " that may lie in "
+                    + config.directory() + " (--capacity): what was imported first " + (isDry ? "would leave again" : "has left again"));
             err().flush();
         }
         return tree.problems().isEmpty() ? 0 : 1;

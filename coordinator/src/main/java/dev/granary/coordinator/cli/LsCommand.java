@@ -33,7 +33,8 @@ final class LsCommand extends StoreCommand {
     private SelectionOptions selection = new SelectionOptions();
 
     @Option(names = "--sort", paramLabel = "used|size|compile|name", defaultValue = "used",
-            description = "what comes first: the last used, the largest, what took longest to compile, or by target and id (default: ${DEFAULT-VALUE})")
+            description = "what comes first: the last used, the largest, what took longest to compile, or by target and id"
+                    + " (default: ${DEFAULT-VALUE})")
     private Order order = Order.USED;
 
     @Option(names = "--long", description = "read each entry and tell compile time and kernels; --sort compile does so too")
@@ -50,7 +51,8 @@ final class LsCommand extends StoreCommand {
         }
         boolean isReading = isLong || order == Order.COMPILE;
         if (isReading && tier.choice() == TierOption.Choice.BUCKET) {
-            throw new UsageException("--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
+            throw new UsageException(
+                    "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }
         try (Inventory inventory = tier.open(stores().config())) {
             List<Catalog.Listed> all = selection.from(inventory.entries(), Instant.now());
@@ -63,7 +65,8 @@ final class LsCommand extends StoreCommand {
                         "selectedBytes", ListedEntries.bytes(all)));
             } else {
                 ListedEntries.print(out(), shown, details);
-                out().println((shown.size() < all.size() ? Text.count(shown.size()) + " of " : "") + ListedEntries.sum(all) + " in " + inventory.name());
+                String part = shown.size() < all.size() ? Text.count(shown.size()) + " of " : "";
+                out().println(part + ListedEntries.sum(all) + " in " + inventory.name());
                 out().flush();
             }
             return 0;
@@ -89,7 +92,8 @@ final class LsCommand extends StoreCommand {
             case USED -> Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed();
             case SIZE -> Comparator.comparingLong(Catalog.Listed::bytes).reversed();
             case NAME -> Comparator.comparing(Catalog.Listed::namespace).thenComparing(entry -> entry.hash().hex());
-            case COMPILE -> Comparator.comparing((Catalog.Listed entry) -> details.getOrDefault(entry, Details.NONE).compileTime()).reversed();
+            case COMPILE -> Comparator.comparing(
+                    (Catalog.Listed entry) -> details.getOrDefault(entry, Details.NONE).compileTime()).reversed();
         };
     }
 

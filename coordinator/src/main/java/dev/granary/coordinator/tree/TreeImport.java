@@ -14,7 +14,8 @@ import java.util.function.IntConsumer;
 /**
  * Reads a plain tree of files back, checks every entry and hands it on. Not thread-safe.
  *
- * <p>What is checked finds damage. A tree that somebody made up on purpose is not found out: import trees of people who may run programs here.
+ * <p>What is checked finds damage. A tree that somebody made up on purpose is not found out: import trees of people who may run programs
+ * here.
  */
 public final class TreeImport {
     private final Path root;

@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * What lies in a tree. Between the top and an entry's directory there are the hash, and perhaps a name above it, such as a backend's; links are
- * not followed.
+ * What lies in a tree. Between the top and an entry's directory there are the hash, and perhaps a name above it, such as a backend's; links
+ * are not followed.
  */
 final class TreeScan {
     private static final int MAX_DEPTH = 3;
