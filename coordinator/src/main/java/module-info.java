@@ -15,4 +15,5 @@ module dev.granary.coordinator {
     exports dev.granary.coordinator.demo;
     exports dev.granary.coordinator.demo.kernels;
     exports dev.granary.coordinator.manifest;
+    exports dev.granary.coordinator.tree;
 }

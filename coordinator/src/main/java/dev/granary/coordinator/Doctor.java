@@ -70,7 +70,7 @@ public final class Doctor {
             sound("directory", "none is used: the capacity is 0, so nothing is kept on this machine's disk");
             return;
         }
-        try (LocalTier tier = Stores.openLocal(config)) {
+        try (LocalTier tier = LocalTiers.openToLook(config)) {
             if (!Files.isWritable(config.directory())) {
                 problem("directory", config.directory() + " cannot be written: entries are read, none are kept",
                         "give this user write access, or name another directory with --dir or GRANARY_DIR");
@@ -80,7 +80,7 @@ public final class Doctor {
             if (space < LITTLE_SPACE_BYTES) {
                 problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
             } else {
-                sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (tier.capacityBytes() >> 20) + " MiB used");
+                sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20) + " MiB used");
             }
         } catch (ConfigException | IOException e) {
             problem("directory", String.valueOf(e.getMessage()), "name another directory with --dir or GRANARY_DIR");

@@ -6,6 +6,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -25,12 +26,12 @@ public final class Inventory implements AutoCloseable {
     }
 
     /**
-     * Opens the local tier.
+     * Opens the local tier, from which nothing leaves for that.
      *
      * @throws ConfigException if its directory cannot be used
      */
     public static Inventory ofLocal(GranaryConfig config) throws ConfigException {
-        return new Inventory(Stores.openLocal(config), config.directory().toString());
+        return new Inventory(LocalTiers.openToLook(config), config.directory().toString());
     }
 
     /**
@@ -55,15 +56,20 @@ public final class Inventory implements AutoCloseable {
      * @throws IOException if the tier cannot be listed
      */
     public List<Catalog.Listed> entries() throws IOException {
+        return entries(catalog);
+    }
+
+    /** As {@link #entries()}, of any catalog. */
+    public static List<Catalog.Listed> entries(Catalog catalog) throws IOException {
         List<Catalog.Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
         entries.sort(Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed());
         return entries;
     }
 
-    /** Reads and verifies a listed entry. */
-    public LoadResult read(Catalog.Listed listed) {
-        return catalog.read(listed);
+    /** Reads and verifies all of a listed entry, which may be used as long as {@code memory} lives. */
+    public LoadResult read(Catalog.Listed listed, Arena memory) {
+        return FullCheck.read(catalog, listed, memory);
     }
 
     @Override

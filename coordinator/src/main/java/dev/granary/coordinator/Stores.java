@@ -4,9 +4,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.local.LocalConfig;
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.InstantSource;
@@ -43,7 +40,7 @@ record Stores(
     /** Opens the local tier that {@code config} names, over that bucket; what is to be uploaded is noted under the configured bucket's name. */
     static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
         boolean isOff = config.capacityBytes() == 0;
-        Tier local = new Tier(Source.LOCAL, isOff ? new LocalTierOff() : openLocal(config, config.capacityBytes(), clock));
+        Tier local = new Tier(Source.LOCAL, isOff ? new LocalTierOff() : LocalTiers.open(config, clock));
         Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
         Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
                 new Totals(config.directory()), clock);
@@ -96,19 +93,5 @@ record Stores(
         bucket.ifPresent(tier -> tier.cache().close());
         local.cache().close();
         session.ifPresent(Session::close);
-    }
-
-    /** The local tier for tools that look into it: where the capacity is 0, what is there is left alone, as by everybody else. */
-    static LocalTier openLocal(GranaryConfig config) throws ConfigException {
-        return openLocal(config, config.capacityBytes() == 0 ? Long.MAX_VALUE : config.capacityBytes(), InstantSource.system());
-    }
-
-    private static LocalTier openLocal(GranaryConfig config, long capacityBytes, InstantSource clock) throws ConfigException {
-        try {
-            return LocalTier.open(LocalConfig.builder(config.directory()).capacityBytes(capacityBytes).policy(config.eviction())
-                    .networkFileSystems(config.networkDirectory()).clock(clock).build());
-        } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
-        }
     }
 }

@@ -18,6 +18,7 @@ import dev.granary.local.EvictionPolicy;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -174,8 +175,8 @@ class PersistentCacheSeedTest {
     void keyIsKept() throws Exception {
         GranaryConfig config = with(Map.of()).build();
         get(config, A);
-        try (Inventory inventory = Inventory.ofLocal(config)) {
-            LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, inventory.read(inventory.entries().getFirst()));
+        try (Inventory inventory = Inventory.ofLocal(config); Arena memory = Arena.ofConfined()) {
+            LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, inventory.read(inventory.entries().getFirst(), memory));
             assertEquals(A.getId(), hit.entry().id());
             assertEquals(FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
         }

@@ -40,10 +40,10 @@ class DamageTest {
         run(Map.of(), "machine");
         List<UnaryOperator<byte[]>> damages = damages();
         for (UnaryOperator<byte[]> damage : damages) {
-            List<Path> files = Kernels.entryFiles(directory.resolve("machine"));
-            assertEquals(Kernels.COUNT, files.size());
-            Path victim = files.get(random.nextInt(files.size()));
-            Files.write(victim, damage.apply(Files.readAllBytes(victim)));
+            List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));
+            assertEquals(Kernels.COUNT, stored.size());
+            StoredEntry victim = stored.get(random.nextInt(stored.size()));
+            victim.overwrite(damage.apply(victim.bytes()));
             GranaryProcess.Ended damaged = run(Map.of(), "machine");
             assertEquals(0, damaged.exitCode(), damaged::toString);
             assertEquals(1, damaged.summary("compiled"), damaged::toString);
@@ -84,10 +84,9 @@ class DamageTest {
     @DisplayName("D6 an object with another entry's bytes is a miss")
     void swappedObjects() throws Exception {
         run(Map.of(), "machine");
-        List<Path> files = Kernels.entryFiles(directory.resolve("machine"));
-        byte[] first = Files.readAllBytes(files.get(0));
-        Files.write(files.get(0), Files.readAllBytes(files.get(1)));
-        Files.write(files.get(1), first);
+        List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));
+        stored.get(0).overwrite(stored.get(1).bytes());
+        stored.get(1).overwrite(stored.get(0).bytes());
         GranaryProcess.Ended swapped = run(Map.of(), "machine");
         assertEquals(0, swapped.exitCode(), swapped::toString);
         assertEquals(2, swapped.summary("compiled"), swapped::toString);

@@ -1,12 +1,8 @@
 package dev.granary.it;
 
-import java.io.IOException;
 import java.net.URISyntaxException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
 
 /** The manifests of the tests. */
 final class Kernels {
@@ -27,13 +23,6 @@ final class Kernels {
             return Objects.requireNonNull(file.getParent());
         } catch (URISyntaxException e) {
             throw new IllegalStateException(e);
-        }
-    }
-
-    /** The stored entries in a local directory, by path. */
-    static List<Path> entryFiles(Path directory) throws IOException {
-        try (Stream<Path> all = Files.walk(directory.resolve("v1"))) {
-            return all.filter(file -> file.toString().matches(".*/e/[0-9a-f]{2}/[0-9a-f]{64}")).sorted().toList();
         }
     }
 }

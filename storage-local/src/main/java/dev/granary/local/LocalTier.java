@@ -159,13 +159,20 @@ public final class LocalTier implements PersistentCache, Catalog {
         return reading(files -> shelf.find(files, listed, memory).result());
     }
 
-    /** Removes a listed entry if it is still there; returns whether it was. Its room is given back by the next sweep. */
+    /**
+     * Removes a listed entry if it is still what was listed, and not used since; returns whether it was. Its room is given back by the next
+     * sweep.
+     */
     public boolean remove(Listed listed) {
         requireOpen();
         return removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                return files != null && commit.remove(shelf.find(files, listed, memory));
+                if (files == null) {
+                    return false;
+                }
+                Shelf.Place place = shelf.find(files, listed, memory);
+                return Shelf.isStill(files, place, listed) && commit.remove(place);
             }
         });
     }

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Shelf {
     private static final int ATTEMPTS = 4;
+    private static final int MICROS = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
     private static final String UNKNOWN_NAMESPACE = "unknown/unknown";
     private static final LoadResult.Damaged GONE = new LoadResult.Damaged(Damage.TRUNCATED, "the segment that it lay in is gone");
@@ -131,7 +132,14 @@ final class Shelf {
             return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
                     ? new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id")
                     : result;
-        }, _ -> true, null);
+        }, damaged -> damaged.damage() != Damage.WRONG_KEY, null);
+    }
+
+    /** True where a place still has what was listed: as long, and not used since. */
+    static boolean isStill(StoreFiles files, Place place, Catalog.Listed listed) throws IOException {
+        Index index = place.index();
+        return index != null && index.usedMicros(place.slot()) / MICROS == listed.lastUsedMillis()
+                && lengthAt(files, place.location(), index.units(place.slot())) == listed.bytes();
     }
 
     private boolean isListed(Id id, Catalog.Listed listed) {
@@ -151,7 +159,7 @@ final class Shelf {
                     visitor.accept(new Catalog.Listed(
                             id.map(known -> known.target().path()).orElse(UNKNOWN_NAMESPACE),
                             id.map(naming).filter(hash -> Index.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
-                            lengthAt(files, location, units), index.usedMicros(slot) / 1000));
+                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS));
                 }
             }
         }

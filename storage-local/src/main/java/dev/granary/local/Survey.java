@@ -14,10 +14,11 @@ import java.util.List;
  * @param entryBytes what they take, with what each is rounded up to
  * @param reclaimableBytes what the next sweep can give back
  * @param overheadBytes what index and state take
- * @param foreign files among the store's own that are not the store's, at most {@value #MOST_NAMED}
+ * @param foreign files among the store's own that are not the store's, at most {@value #NAMED}
  */
 public record Survey(long entries, long entryBytes, long reclaimableBytes, long overheadBytes, List<Path> foreign) {
-    private static final int MOST_NAMED = 100;
+    /** How many foreign files are named at most. */
+    public static final int NAMED = 100;
 
     static Survey of(SegmentStore store) throws IOException {
         StoreFiles files = store.files();
@@ -46,7 +47,7 @@ public record Survey(long entries, long entryBytes, long reclaimableBytes, long 
     }
 
     private static void note(List<Path> foreign, Path file) {
-        if (foreign.size() < MOST_NAMED) {
+        if (foreign.size() < NAMED) {
             foreign.add(file);
         }
     }

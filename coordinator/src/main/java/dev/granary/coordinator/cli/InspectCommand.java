@@ -7,11 +7,12 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.Verifying;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.foreign.Arena;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -33,25 +34,37 @@ final class InspectCommand extends StoreCommand {
 
     @Override
     public Integer call() throws Exception {
-        prefix = prefix.toLowerCase(Locale.ROOT);
-        if (!prefix.matches("[0-9a-f]{1,64}")) {
-            throw new UsageException("'" + prefix + "' is no id: ids consist of up to 64 digits 0-9 and a-f, as granary ls shows them");
-        }
-        try (Inventory inventory = tier.open(stores().config())) {
+        prefix = IdPrefix.parse(prefix);
+        try (Inventory inventory = tier.open(stores().config()); Arena memory = Arena.ofConfined()) {
             Catalog.Listed listed = find(inventory);
-            return switch (inventory.read(listed)) {
+            return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
                     print(listed, hit.entry());
                     yield 0;
                 }
-                case LoadResult.Damaged damaged -> throw new FailedException("entry " + listed.hash() + " is damaged ("
-                        + damaged.damage() + ": " + damaged.detail() + "); it is never used, and the next store of this id replaces it");
+                case LoadResult.Damaged damaged -> {
+                    if (isJson()) {
+                        JsonObject object = ListedEntries.json(listed);
+                        object.addProperty("damage", Verifying.name(damaged.damage()));
+                        object.addProperty("detail", damaged.detail());
+                        Json.print(out(), object);
+                    }
+                    throw new FailedException(complaint(listed, damaged));
+                }
                 case LoadResult.Absent _ -> throw new FailedException("entry " + listed.hash() + " has just been removed");
                 case LoadResult.Unavailable lost -> throw new FailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
             };
         } catch (IOException e) {
             throw new FailedException("the entries cannot be listed: " + e.getMessage());
         }
+    }
+
+    private static String complaint(Catalog.Listed listed, LoadResult.Damaged damaged) {
+        return Verifying.isOtherVersion(damaged.damage())
+                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
+                        + "); this version leaves it alone, unless it stores this id itself"
+                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": " + damaged.detail()
+                        + "); it is never used, and the next store of this id replaces it";
     }
 
     private Catalog.Listed find(Inventory inventory) throws IOException, FailedException {
@@ -72,7 +85,7 @@ final class InspectCommand extends StoreCommand {
             return;
         }
         Table table = new Table("id", "<" + entry.id().hash());
-        table.row("verified", "yes: full key, checksums");
+        table.row("verified", "yes: full key, checksums, SHA-256 of the content");
         table.row("target", entry.id().target().path());
         table.row("device", entry.id().target().device());
         table.row("driver", entry.id().target().driver());

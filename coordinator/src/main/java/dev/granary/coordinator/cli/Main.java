@@ -21,6 +21,11 @@ import picocli.CommandLine.Command;
             RunCommand.class,
             LsCommand.class,
             InspectCommand.class,
+            VerifyCommand.class,
+            EvictCommand.class,
+            ClearCommand.class,
+            ExportCommand.class,
+            ImportCommand.class,
             StatsCommand.class,
             DoctorCommand.class
         })

@@ -28,6 +28,12 @@ final class Table {
         return CONTROL.matcher(cell).replaceAll("?");
     }
 
+    /** Prints the rows without the headings. */
+    void printRows(PrintWriter out) {
+        rows.forEach(row -> out.println(String.join("  ", row)));
+        out.flush();
+    }
+
     void print(PrintWriter out) {
         int[] widths = new int[headings.size()];
         List<String> shown = headings.stream().map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading).toList();

@@ -5,7 +5,16 @@ import java.util.Locale;
 
 /** How quantities are shown to people. */
 final class Text {
+    /** How many digits of an id are shown where space is short. */
+    static final int SHORT_ID = 16;
+
     private Text() {}
+
+    /** The text, or so many characters of it with dots behind. */
+    static String cut(String text, int characters) {
+        int end = text.offsetByCodePoints(0, Math.min(characters, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
+    }
 
     /** Such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
     static String bytes(long bytes) {
@@ -38,7 +47,12 @@ final class Text {
         return Math.round(time.toNanos() / 1e3) / 1e3;
     }
 
+    /** Such as {@code 10,000}. */
+    static String count(long count) {
+        return String.format(Locale.ROOT, "%,d", count);
+    }
+
     static String plural(long count, String noun) {
-        return String.format(Locale.ROOT, "%,d %s", count, count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
+        return count(count) + " " + (count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
     }
 }

@@ -62,6 +62,15 @@ public record GranaryConfig(
         }
     }
 
+    /**
+     * The bytes of a size that a person wrote at {@code place}, such as {@code 4GiB}, or a number of MiB.
+     *
+     * @throws ConfigException if it is none, or not positive
+     */
+    public static long size(String text, String place) throws ConfigException {
+        return Setting.CAPACITY.parse(text, place);
+    }
+
     /** Starts a configuration in code. */
     public static Builder builder() {
         return new Builder(System.getenv());

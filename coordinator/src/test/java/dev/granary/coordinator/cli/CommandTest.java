@@ -69,7 +69,7 @@ class CommandTest {
     void help() {
         Cli.run("--version").exits(0).says("granary 0.1.0");
         Cli.run("--help").exits(0).says("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
-        for (String command : List.of("populate", "run", "ls", "inspect", "stats", "doctor")) {
+        for (String command : List.of("populate", "run", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
             Cli.run(command, "--help").exits(0).says("--dir", "--json").isNarrow();
         }
     }

@@ -1,0 +1,43 @@
+package dev.granary.coordinator.cli;
+
+import dev.granary.cache.Catalog;
+import dev.granary.coordinator.LocalTiers;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalTier;
+import java.io.IOException;
+import java.util.List;
+import java.util.function.IntConsumer;
+
+/** A command that looks after the local tier's directory. */
+abstract class LocalCommand extends StoreCommand {
+    @Override
+    public final Integer call() throws Exception {
+        check();
+        GranaryConfig config = stores().config();
+        try (LocalTier tier = open(config)) {
+            return run(tier, config);
+        } catch (IOException e) {
+            throw new FailedException(failure() + ": " + e);
+        }
+    }
+
+    /** Refuses options that cannot work, before anything is opened. */
+    void check() throws UsageException {}
+
+    /** Opens the tier: to look, unless the command says otherwise. */
+    LocalTier open(GranaryConfig config) throws ConfigException {
+        return LocalTiers.openToLook(config);
+    }
+
+    /** What could not be done, where an operation on files fails. */
+    abstract String failure();
+
+    /** Does the work; returns the exit code. */
+    abstract int run(LocalTier tier, GranaryConfig config) throws Exception;
+
+    /** Shows how far work on entries is. */
+    final IntConsumer showing(Progress progress, List<Catalog.Listed> entries) {
+        return at -> progress.passing(at, entries.get(at).hash().hex().substring(0, Text.SHORT_ID));
+    }
+}

@@ -1,0 +1,39 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Kernels that leave a machine as plain files and come back, on another machine too, with real processes. */
+@ExtendWith(WithDevice.class)
+class ExportImportTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    private GranaryProcess.Ended granary(String machine, String... arguments) throws Exception {
+        GranaryProcess.Ended ended = GranaryProcess.run(Map.of("GRANARY_DIR", directory.resolve(machine).toString()), arguments);
+        assertEquals(0, ended.exitCode(), ended::toString);
+        return ended;
+    }
+
+    @Test
+    @DisplayName("R7 export, clear, import: in a new process all look-ups hit, and nothing is compiled")
+    void exportClearImport() throws Exception {
+        String tree = directory.resolve("tree").toString();
+        assertEquals(Kernels.COUNT, granary("one", "run", "--json", Kernels.manifest()).summary("compiled"));
+        assertEquals(Kernels.COUNT, granary("one", "export", tree, "--json").json().get("written").getAsInt());
+        assertEquals(Kernels.COUNT, granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
+        assertEquals(0, granary("one", "ls", "--json").json().getAsJsonArray("entries").size());
+        for (String machine : new String[] {"one", "another"}) {
+            assertEquals(Kernels.COUNT, granary(machine, "import", tree, "--json").json().get("stored").getAsInt());
+            GranaryProcess.Ended run = granary(machine, "run", "--json", Kernels.manifest());
+            assertEquals(Kernels.COUNT, run.summary("local"), run::toString);
+            assertEquals(0, run.summary("compiled"), run::toString);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package dev.granary.it;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.format.EntryFormat;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** The bytes of an entry as they lie in a segment of a local directory, to be damaged there. */
+final class StoredEntry {
+    private static final int UNIT = 64;
+
+    private final Path file;
+    private final int offset;
+    private final byte[] bytes;
+
+    private StoredEntry(Path file, int offset, byte[] bytes) {
+        this.file = file;
+        this.offset = offset;
+        this.bytes = bytes;
+    }
+
+    /** The entries of a directory, the newest of each id, in the order in which they were stored. */
+    static List<StoredEntry> in(Path directory) throws IOException {
+        Map<Id, StoredEntry> newest = new LinkedHashMap<>();
+        try (Stream<Path> segments = Files.list(directory.resolve("v2/segments"))) {
+            for (Path file : segments.sorted().toList()) {
+                byte[] all = Files.readAllBytes(file);
+                for (int offset = UNIT; offset < all.length; offset += UNIT) {
+                    long length = EntryFormat.statedLength(ByteBuffer.wrap(all), offset);
+                    if (length > 0 && offset + length <= all.length) {
+                        byte[] bytes = Arrays.copyOfRange(all, offset, (int) (offset + length));
+                        int at = offset;
+                        EntryFormat.readId(MemorySegment.ofArray(bytes)).ifPresent(id -> {
+                            newest.remove(id);
+                            newest.put(id, new StoredEntry(file, at, bytes));
+                        });
+                    }
+                }
+            }
+        }
+        return new ArrayList<>(newest.values());
+    }
+
+    /** The entry as stored. */
+    byte[] bytes() {
+        return bytes.clone();
+    }
+
+    /** Puts other bytes in the entry's place; what they leave of it becomes zero. */
+    void overwrite(byte[] other) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(Arrays.copyOf(other, (bytes.length + UNIT - 1) / UNIT * UNIT)), offset);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package dev.granary.local;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What tools do to the directory: removing what was listed, counting what is there. */
+final class LookingAfterTest {
+    private final TestEntries entries = new TestEntries("LookingAfterTest");
+    private final TestClock clock = new TestClock();
+
+    @TempDir
+    private Path directory;
+
+    private LocalTier open() throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(directory).clock(clock).background(Runnable::run).build());
+    }
+
+    private static List<Catalog.Listed> list(LocalTier tier) throws Exception {
+        List<Catalog.Listed> listed = new ArrayList<>();
+        tier.list(listed::add);
+        return listed;
+    }
+
+    @Test
+    @DisplayName("A listed entry is removed once; another of the same id that was stored since stays (D10)")
+    void remove() throws Exception {
+        Entry first = entries.entry(1000);
+        try (LocalTier tier = open()) {
+            tier.store(first);
+            tier.store(entries.entry(10));
+            Catalog.Listed listed = list(tier).stream().filter(one -> one.hash().equals(first.id().hash())).findFirst().orElseThrow();
+            assertTrue(tier.remove(listed));
+            assertFalse(tier.remove(listed), "it is gone");
+            assertEquals(LoadResult.ABSENT, tier.load(first.id()));
+            assertEquals(1, list(tier).size());
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+
+            clock.advance(Duration.ofSeconds(1));
+            tier.store(entries.entry(first.id(), 1000));
+            assertFalse(tier.remove(listed), "a newer one");
+            assertInstanceOf(LoadResult.Hit.class, tier.load(first.id()));
+            assertFalse(tier.remove(new Catalog.Listed("../..", listed.hash(), listed.bytes(), listed.lastUsedMillis())), "T5");
+        }
+    }
+
+    @Test
+    @DisplayName("O6 the survey counts what is there, names foreign files, and leaves them")
+    void survey() throws Exception {
+        try (LocalTier tier = open()) {
+            assertEquals(0, tier.survey().entries());
+            tier.store(entries.entry(1000));
+            tier.store(entries.entry(2000));
+            Path foreign = Files.writeString(directory.resolve("v2/notes.txt"), "mine");
+            Survey survey = tier.survey();
+            assertEquals(2, survey.entries());
+            assertEquals(tier.usedBytes(), survey.entryBytes());
+            assertTrue(survey.reclaimableBytes() <= 64, "a header");
+            assertEquals(List.of(foreign.toRealPath()), survey.foreign());
+            assertTrue(Files.exists(foreign));
+            for (int i = 0; i < Survey.NAMED + 10; i++) {
+                Files.writeString(directory.resolve("v2/other-" + i), "");
+            }
+            assertEquals(Survey.NAMED, tier.survey().foreign().size());
+            tier.clear();
+            assertEquals(0, tier.survey().entryBytes());
+        }
+    }
+}
