@@ -17,7 +17,18 @@ public interface Catalog {
      * @param bytes its length as stored
      * @param lastUsedMillis when it was last stored or used, in milliseconds since 1970, by the store's clock
      */
-    record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {}
+    record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {
+        /** The namespace of an entry that is so damaged that only the first eight bytes of its hash are known; the others are zero. */
+        public static final String UNKNOWN_NAMESPACE = "unknown/unknown";
+
+        private static final int KNOWN_DIGITS = 16;
+
+        /** True where the hash begins with these hexadecimal digits, as far as it is known. */
+        public boolean beginsWith(String digits) {
+            boolean isKnown = !namespace.equals(UNKNOWN_NAMESPACE);
+            return hash.hex().startsWith(isKnown ? digits : digits.substring(0, Math.min(KNOWN_DIGITS, digits.length())));
+        }
+    }
 
     /**
      * Hands every entry to {@code visitor}, in no order. Entries that come or go meanwhile may be seen or not.

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.LocalConfig;
+import dev.granary.local.LocalTier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -125,11 +127,8 @@ class SurvivalTest {
     @DisplayName("R21 an entry that left the local tier before its upload is counted as dropped, not tried for ever")
     void evictedBeforeUpload() throws Exception {
         leaveBehind("s3://test", "a");
-        try (Stream<Path> all = Files.walk(node.directory)) {
-            for (Path file : all.filter(file -> file.getFileName().toString().startsWith(A.getId().hash().hex().substring(0, 32)))
-                    .filter(file -> !file.toString().contains("sessions")).toList()) {
-                Files.delete(file);
-            }
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(node.directory).build())) {
+            tier.clear();
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.StoredEntry;
 import dev.granary.s3.contract.TestS3;
 import java.net.InetAddress;
 import java.net.ServerSocket;

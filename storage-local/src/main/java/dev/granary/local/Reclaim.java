@@ -62,7 +62,7 @@ final class Reclaim {
             return;
         }
         files.segments().dropGone();
-        sealIfWasteful(capacity);
+        sealIfWasteful(files, capacity);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
         dropLost(files, sealed, snapshot);
@@ -78,23 +78,22 @@ final class Reclaim {
     }
 
     /** Ends the last segment where it is worth giving back what is in it. */
-    private void sealIfWasteful(long capacity) throws IOException {
-        store.change(files -> {
-            State state = files.state();
-            long tail = state.tail();
-            if (tail != 0) {
-                Snapshot snapshot = Snapshot.of(files.index());
-                long live = 0;
-                for (int rank = snapshot.firstOf(Tail.segment(tail)); rank < snapshot.size(); rank++) {
-                    live += snapshot.units(rank);
+    private void sealIfWasteful(StoreFiles files, long capacity) throws IOException {
+        long tail = files.state().tail();
+        Snapshot snapshot = Snapshot.of(files.index());
+        long live = 0;
+        for (int rank = snapshot.firstOf(Tail.segment(tail)); rank < snapshot.size(); rank++) {
+            live += snapshot.units(rank);
+        }
+        long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
+        if (tail != 0 && dead > 0 && dead > capacity / WASTED_FRACTION) {
+            store.change(locked -> {
+                if (Tail.segment(locked.state().tail()) == Tail.segment(tail)) {
+                    appender.seal(locked, 0);
                 }
-                long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
-                if (dead > 0 && dead > capacity / WASTED_FRACTION) {
-                    appender.seal(files, 0);
-                }
-            }
-            return true;
-        });
+                return true;
+            });
+        }
     }
 
     /** Closes every segment but the last; removes what a process left that was killed while it replaced the index. */

@@ -2,6 +2,7 @@ package dev.granary.local;
 
 import dev.granary.cache.format.EntryFormat;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -67,7 +68,9 @@ final class Segment {
             ByteBuffer header = ByteBuffer.allocate(Tail.UNIT);
             header.putLong(MAGIC).putLong(number).putLong(Phase.OPEN.number).rewind();
             channel.write(header, 0);
-            channel.map(FileChannel.MapMode.READ_WRITE, 0, length); // makes the file that long
+            try (RandomAccessFile same = new RandomAccessFile(file.toFile(), "rw")) {
+                same.setLength(length);
+            }
             Segment segment = new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
             segment.writing = channel;
             done = true;

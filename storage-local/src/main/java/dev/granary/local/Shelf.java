@@ -27,7 +27,6 @@ final class Shelf {
     private static final int ATTEMPTS = 4;
     private static final int MICROS = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
-    private static final String UNKNOWN_NAMESPACE = "unknown/unknown";
     private static final LoadResult.Damaged GONE = new LoadResult.Damaged(Damage.TRUNCATED, "the segment that it lay in is gone");
     private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(Damage.CORRUPT, "the index leads nowhere");
 
@@ -157,7 +156,7 @@ final class Shelf {
                 Optional<Id> id = Tail.isLocation(location) ? readId(files, location, units) : Optional.empty();
                 if (index.location(slot) == location) {
                     visitor.accept(new Catalog.Listed(
-                            id.map(known -> known.target().path()).orElse(UNKNOWN_NAMESPACE),
+                            id.map(known -> known.target().path()).orElse(Catalog.Listed.UNKNOWN_NAMESPACE),
                             id.map(naming).filter(hash -> Index.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
                             lengthAt(files, location, units), index.usedMicros(slot) / MICROS));
                 }

@@ -69,7 +69,7 @@ final class InspectCommand extends StoreCommand {
 
     private Catalog.Listed find(Inventory inventory) throws IOException, FailedException {
         List<Catalog.Listed> found =
-                inventory.entries().stream().filter(entry -> entry.hash().hex().startsWith(prefix)).toList();
+                inventory.entries().stream().filter(entry -> entry.beginsWith(prefix)).toList();
         if (found.size() == 1) {
             return found.getFirst();
         }

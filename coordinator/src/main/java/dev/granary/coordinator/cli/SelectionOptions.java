@@ -36,7 +36,7 @@ final class SelectionOptions {
         long latest = age == null ? Long.MAX_VALUE : now.minus(age).toEpochMilli();
         return entries.stream()
                 .filter(entry -> entry.namespace().startsWith(prefix))
-                .filter(entry -> digits.isEmpty() || entry.hash().hex().startsWith(digits))
+                .filter(entry -> digits.isEmpty() || entry.beginsWith(digits))
                 .filter(entry -> entry.lastUsedMillis() <= latest)
                 .toList();
     }

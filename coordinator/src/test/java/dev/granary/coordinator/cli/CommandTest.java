@@ -10,6 +10,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import dev.granary.cache.contract.StoredEntry;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
@@ -153,13 +154,10 @@ class CommandTest {
     @DisplayName("D6 inspect of a damaged entry ends with 1, says how it is damaged, and leaves it alone")
     void damaged() throws Exception {
         String id = fill(1).getFirst();
-        Path file;
-        try (Stream<Path> all = Files.walk(Path.of(local))) {
-            file = all.filter(path -> path.getFileName().toString().contains(id.substring(8, 40))).findFirst().orElseThrow();
-        }
-        byte[] bytes = Files.readAllBytes(file);
+        StoredEntry stored = StoredEntry.in(Path.of(local)).getFirst();
+        byte[] bytes = stored.bytes();
         bytes[bytes.length / 2] ^= 1;
-        Files.write(file, bytes);
+        stored.overwrite(bytes);
         Cli.run("inspect", "--dir", local, id).exits(1).complains("is damaged (CORRUPT");
         Cli.run("inspect", "--dir", local, id, "--json").exits(1).complains("is damaged (CORRUPT");
     }

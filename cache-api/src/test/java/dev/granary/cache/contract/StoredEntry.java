@@ -1,4 +1,4 @@
-package dev.granary.it;
+package dev.granary.cache.contract;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.format.EntryFormat;
@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The bytes of an entry as they lie in a segment of a local directory, to be damaged there. */
-final class StoredEntry {
+/** The bytes of an entry as they lie in a file of a store, raw and at a multiple of 64 bytes, to be damaged there. */
+public final class StoredEntry {
     private static final int UNIT = 64;
 
     private final Path file;
@@ -30,13 +30,13 @@ final class StoredEntry {
         this.bytes = bytes;
     }
 
-    /** The entries of a directory, the newest of each id, in the order in which they were stored. */
-    static List<StoredEntry> in(Path directory) throws IOException {
+    /** The entries in all files below a directory; of several with one id the last. */
+    public static List<StoredEntry> in(Path directory) throws IOException {
         Map<Id, StoredEntry> newest = new LinkedHashMap<>();
-        try (Stream<Path> segments = Files.list(directory.resolve("v2/segments"))) {
-            for (Path file : segments.sorted().toList()) {
+        try (Stream<Path> segments = Files.walk(directory)) {
+            for (Path file : segments.filter(Files::isRegularFile).sorted().toList()) {
                 byte[] all = Files.readAllBytes(file);
-                for (int offset = UNIT; offset < all.length; offset += UNIT) {
+                for (int offset = 0; offset < all.length; offset += UNIT) {
                     long length = EntryFormat.statedLength(ByteBuffer.wrap(all), offset);
                     if (length > 0 && offset + length <= all.length) {
                         byte[] bytes = Arrays.copyOfRange(all, offset, (int) (offset + length));
@@ -53,12 +53,12 @@ final class StoredEntry {
     }
 
     /** The entry as stored. */
-    byte[] bytes() {
+    public byte[] bytes() {
         return bytes.clone();
     }
 
     /** Puts other bytes in the entry's place; what they leave of it becomes zero. */
-    void overwrite(byte[] other) throws IOException {
+    public void overwrite(byte[] other) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(Arrays.copyOf(other, (bytes.length + UNIT - 1) / UNIT * UNIT)), offset);
         }
