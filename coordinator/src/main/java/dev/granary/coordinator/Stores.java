@@ -4,6 +4,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
@@ -20,6 +21,7 @@ import java.util.Optional;
  *
  * @param local the local tier
  * @param bucket the bucket tier; empty where none is configured
+ * @param claims what keeps the processes of this machine from doing one thing twice; empty where nobody is to wait
  * @param session this process's presence in the local directory; empty where that cannot be written
  * @param outbox what is to be uploaded; empty where nothing is, or cannot be written
  * @param quarantine entries not to be tried; empty where that cannot be written
@@ -30,6 +32,7 @@ import java.util.Optional;
 record Stores(
         Tier local,
         Optional<Tier> bucket,
+        Optional<LocalClaims> claims,
         Optional<Session> session,
         Optional<Outbox> outbox,
         Optional<Quarantine> quarantine,
@@ -45,7 +48,9 @@ record Stores(
     static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
         Tier local = new Tier(Source.LOCAL, openLocal(config));
         Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
-        Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
+        Optional<LocalClaims> claims =
+                config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
+        Stores alone = new Stores(local, bucket, claims, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
                 new Totals(config.directory()), clock);
         if (!Files.isWritable(config.directory())) {
             return alone;
@@ -74,14 +79,7 @@ record Stores(
                 box.get().inherit(dead, found::add);
             }
         }, clock.instant());
-        return new Stores(local, bucket, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
-    }
-
-    /** The tiers in the order in which a look-up asks. */
-    List<Tier> tiers() {
-        List<Tier> tiers = new ArrayList<>(List.of(local));
-        bucket.ifPresent(tiers::add);
-        return tiers;
+        return new Stores(local, bucket, claims, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
     }
 
     /** Closes everything, and adds the process's counters to the totals. */
@@ -94,6 +92,7 @@ record Stores(
             }
         }
         bucket.ifPresent(tier -> tier.cache().close());
+        claims.ifPresent(LocalClaims::close);
         local.cache().close();
         session.ifPresent(Session::close);
     }
