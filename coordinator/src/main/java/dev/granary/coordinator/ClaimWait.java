@@ -26,7 +26,7 @@ final class ClaimWait {
      * How long a launch is waited for: the compiler of a lazy driver runs in the first launch, and a program that launches what it has just
      * got does so within this time ({@code docs/measured.md}).
      */
-    static final Duration LAUNCH_GRACE = Duration.ofSeconds(3);
+    static final Duration LAUNCH_GRACE = Duration.ofSeconds(10);
 
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
