@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Claims on ids among the processes of one machine: "I am at it, ask the directory again soon". Thread-safe.
@@ -15,36 +16,51 @@ import java.util.concurrent.ConcurrentHashMap;
  * Nothing is opened before the first claim.
  */
 public final class LocalClaims implements AutoCloseable {
-    private final ClaimFile file;
+    private final Path directory;
+    private @Nullable ClaimFile file; // guarded by this
     private final Set<ClaimResult.Mine> mine = ConcurrentHashMap.newKeySet();
     private volatile boolean isClosed;
 
-    private LocalClaims(ClaimFile file) {
-        this.file = file;
+    private LocalClaims(Path directory) {
+        this.directory = directory;
     }
 
     /** The claims of the processes that use that directory of a {@link LocalTier}; opens nothing, cannot fail. */
     public static LocalClaims open(Path directory) {
-        return new LocalClaims(ClaimFile.share(real(directory).resolve("claims")));
+        return new LocalClaims(directory);
     }
 
     /** Tries to claim {@code id}, which must not be empty; waits for nothing. */
     public ClaimResult claim(Id id) {
-        ClaimResult result = isClosed ? new ClaimResult.Unavailable("the claims are closed") : file.claim(position(id));
+        ClaimFile shared = file();
+        if (shared == null) {
+            return new ClaimResult.Unavailable("the claims are closed");
+        }
+        ClaimResult result = shared.claim(position(id));
         return result instanceof ClaimResult.Mine held ? new Noted(held) : result;
+    }
+
+    /** Looked for when it is needed, since most processes never miss. */
+    private synchronized @Nullable ClaimFile file() {
+        if (file == null && !isClosed) {
+            file = ClaimFile.share(real(directory).resolve("claims"));
+        }
+        return isClosed ? null : file;
     }
 
     /** Lets go of every claim that was got here. Further calls do nothing, and claims are unavailable from now on. */
     @Override
     public void close() {
+        ClaimFile shared;
         synchronized (this) {
-            if (isClosed) {
-                return;
-            }
             isClosed = true;
+            shared = file;
+            file = null;
         }
         mine.forEach(ClaimResult.Mine::close);
-        file.release();
+        if (shared != null) {
+            shared.release();
+        }
     }
 
     /** Closing the claims must let go of it, since another user may keep the file open. */

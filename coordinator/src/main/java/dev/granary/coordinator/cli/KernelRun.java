@@ -93,8 +93,8 @@ final class KernelRun {
         }
         GranaryStatistics counted = granary.statistics();
         return Json.object("results", array, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
-                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures(), "waited", counted.waited(), "waitsGivenUp",
-                counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
+                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
+                counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
     }
 
     /** Results and summary, for people. */
@@ -120,6 +120,11 @@ final class KernelRun {
         out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",
                 Text.plural(results.size(), "kernel"), count(Source.COMPILED), count(Source.BUCKET), count(Source.LOCAL),
                 count(Source.MEMORY), failures());
+        GranaryStatistics counted = granary.statistics();
+        if (counted.waited() + counted.waitsGivenUp() > 0) {
+            out.printf("other processes of this machine were at it: %d waited for, %d not waited for any longer%n",
+                    counted.waited(), counted.waitsGivenUp());
+        }
         out.flush();
         err.flush();
     }
