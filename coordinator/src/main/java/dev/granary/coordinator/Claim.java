@@ -11,11 +11,17 @@ interface Claim extends AutoCloseable {
         public void awaitLaunch() {}
 
         @Override
+        public void launched() {}
+
+        @Override
         public void close() {}
     };
 
     /** The primitive is compiled and its binaries will be whole after its first launch. Others wait a little for that, not for ever. */
     void awaitLaunch();
+
+    /** The launch has come: the binaries are being taken and stored. */
+    void launched();
 
     /** Lets go. */
     @Override

@@ -6,7 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.ClaimResult.Stage;
 import java.time.Duration;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -18,8 +18,9 @@ import java.util.function.Supplier;
  * Lets one process of this machine come by an entry while the others wait for it: takes the claim on an id, or waits for the entry of whoever
  * has it. Where that does not work or takes too long, the look-up goes on without: two compiles are a cost, not an error. Thread-safe.
  *
- * <p>A holder whose primitive awaits its first launch may be waiting itself, for an entry of the one who waits for it. So a launch is
- * waited for only briefly, and the holder lets go if it does not come.
+ * <p>A primitive of a lazy driver awaits its first launch, which may never come. A thread that looks for the next primitive instead lets go of
+ * what awaits its launch, so that two of them never wait for each other; else the holder lets go after a while, and the others wait
+ * no longer than that.
  */
 final class ClaimWait {
     /**
@@ -38,7 +39,7 @@ final class ClaimWait {
     private final Counters counters;
     private final Patience patience;
     private final Patience launchPatience;
-    private final Set<Id> launching = ConcurrentHashMap.newKeySet();
+    private final Map<Id, Held> launching = new ConcurrentHashMap<>();
 
     /** What came of it. */
     sealed interface Outcome {
@@ -86,9 +87,10 @@ final class ClaimWait {
      * @param look looks into the local tier again
      */
     Outcome claim(Id id, Supplier<LoadResult> look) {
-        if (launching.contains(id)) {
+        if (launching.containsKey(id)) {
             return new Outcome.Unclaimed(); // this very process would have to launch it
         }
+        launching.values().stream().filter(Held::isOfThisThread).forEach(Held::closeIfLaunching);
         Wait wait = new Wait(time.nanos());
         while (true) {
             switch (claims.apply(id)) {
@@ -177,6 +179,7 @@ final class ClaimWait {
     private final class Held implements Claim {
         private final Id id;
         private final ClaimResult.Mine mine;
+        private final Thread owner = Thread.currentThread();
 
         Held(Id id, ClaimResult.Mine mine) {
             this.id = id;
@@ -186,13 +189,29 @@ final class ClaimWait {
         @Override
         public void awaitLaunch() {
             mine.awaitLaunch();
-            launching.add(id);
-            afterGrace.execute(this::close);
+            launching.put(id, this);
+            afterGrace.execute(this::closeIfLaunching);
+        }
+
+        @Override
+        public void launched() {
+            launching.remove(id, this);
+        }
+
+        boolean isOfThisThread() {
+            return owner == Thread.currentThread();
+        }
+
+        /** What is launched is closed when its entry is stored. */
+        void closeIfLaunching() {
+            if (launching.remove(id, this)) {
+                mine.close();
+            }
         }
 
         @Override
         public void close() {
-            launching.remove(id);
+            launching.remove(id, this);
             mine.close();
         }
     }

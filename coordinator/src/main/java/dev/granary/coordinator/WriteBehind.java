@@ -119,6 +119,7 @@ final class WriteBehind implements AutoCloseable {
         open.begin(); // a flush of another thread must not see it neither incomplete nor open
         try {
             if (incomplete.remove(compiled)) {
+                compiled.claim.launched();
                 submit(() -> takeNow(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
             }
         } finally {

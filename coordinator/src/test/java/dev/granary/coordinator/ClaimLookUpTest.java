@@ -127,8 +127,11 @@ class ClaimLookUpTest {
             granary.primitive(engine, b);
             assertTrue(granary.flush(TestNode.LONG));
             assertFree(b);
+            FakeDescriptor unlaunched = FakeDescriptor.of("unlaunched");
+            granary.primitive(engine, unlaunched);
             granary.setPrimitiveCacheCapacity(0);
             granary.primitive(engine, c);
+            assertFree(unlaunched);
             granary.primitive(engine, c); // its own claim does not stop it
             assertEquals(awaiting, othersTry(c));
             assertEquals(0, granary.statistics().waitsGivenUp());

@@ -182,6 +182,32 @@ class ClaimWaitTest {
     }
 
     @Test
+    @DisplayName("R9 a thread that looks for the next primitive before it launches lets go, so that no two wait for each other")
+    void looksOnWithoutLaunching() throws Exception {
+        Claim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
+        claim.awaitLaunch();
+        Thread another = new Thread(() -> wait.claim(TestEntries.id("b"), () -> LoadResult.ABSENT));
+        another.start();
+        another.join();
+        assertFalse(claims.mine.isClosed, "this thread may still launch it");
+        wait.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
+        assertTrue(claims.mine.isClosed);
+    }
+
+    @Test
+    @DisplayName("R9 what was launched is held until it is stored, whatever its thread does and however long that takes")
+    void launched() {
+        Claim claim = assertInstanceOf(Outcome.Claimed.class, claim()).claim();
+        claim.awaitLaunch();
+        claim.launched();
+        wait.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
+        afterGrace.forEach(Runnable::run);
+        assertFalse(claims.mine.isClosed);
+        claim.close();
+        assertTrue(claims.mine.isClosed);
+    }
+
+    @Test
     @DisplayName("D15 where claims do not work, the look-up goes on at once, counted")
     void unavailable() {
         claims.answer = new ClaimResult.Unavailable("the disk is read-only");
