@@ -6,8 +6,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.ClaimResult.Stage;
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -18,9 +16,8 @@ import java.util.function.Supplier;
  * Lets one process of this machine come by an entry while the others wait for it: takes the claim on an id, or waits for the entry of whoever
  * has it. Where that does not work or takes too long, the look-up goes on without: two compiles are a cost, not an error. Thread-safe.
  *
- * <p>A primitive of a lazy driver awaits its first launch, which may never come. A thread that looks for the next primitive instead lets go of
- * what awaits its launch, so that two of them never wait for each other; else the holder lets go after a while, and the others wait
- * no longer than that.
+ * <p>What a lazy driver compiles is stored after its first launch, which may never come: it is waited for as long as {@link UnlaunchedClaims} are
+ * held, and no longer.
  */
 final class ClaimWait {
     /**
@@ -35,11 +32,10 @@ final class ClaimWait {
     private final Function<Id, ClaimResult> claims;
     private final MonotonicTime time;
     private final LongUnaryOperator jitter;
-    private final Executor afterGrace;
     private final Counters counters;
     private final Patience patience;
     private final Patience launchPatience;
-    private final Map<Id, Held> launching = new ConcurrentHashMap<>();
+    private final UnlaunchedClaims unlaunched;
 
     /** What came of it. */
     sealed interface Outcome {
@@ -71,11 +67,12 @@ final class ClaimWait {
      * @param jitter a random number from 0 to its argument
      * @param afterGrace runs what it is given once {@link #LAUNCH_GRACE} has passed
      */
-    ClaimWait(Function<Id, ClaimResult> claims, Duration limit, MonotonicTime time, LongUnaryOperator jitter, Executor afterGrace, Counters counters) {
+    ClaimWait(Function<Id, ClaimResult> claims, Duration limit, MonotonicTime time, LongUnaryOperator jitter, Executor afterGrace,
+            Counters counters) {
         this.claims = claims;
         this.time = time;
         this.jitter = jitter;
-        this.afterGrace = afterGrace;
+        this.unlaunched = new UnlaunchedClaims(afterGrace);
         this.counters = counters;
         this.patience = new Patience(limit.toNanos(), time.nanos());
         this.launchPatience = new Patience(Math.min(limit.toNanos(), LAUNCH_GRACE.toNanos()), time.nanos());
@@ -87,10 +84,10 @@ final class ClaimWait {
      * @param look looks into the local tier again
      */
     Outcome claim(Id id, Supplier<LoadResult> look) {
-        if (launching.containsKey(id)) {
+        if (unlaunched.has(id)) {
             return new Outcome.Unclaimed(); // this very process would have to launch it
         }
-        launching.values().stream().filter(Held::isOfThisThread).forEach(Held::closeIfLaunching);
+        unlaunched.closeThoseOfThisThread();
         Wait wait = new Wait(time.nanos());
         while (true) {
             switch (claims.apply(id)) {
@@ -127,7 +124,7 @@ final class ClaimWait {
             }
             inVain(wait);
             isHeld = true;
-            return new Outcome.Claimed(new Held(id, mine));
+            return new Outcome.Claimed(unlaunched.claim(id, mine));
         } finally {
             if (!isHeld) {
                 mine.close();
@@ -174,45 +171,5 @@ final class ClaimWait {
 
     private static boolean hasWaited(Wait wait) {
         return wait.pause > FIRST_PAUSE_NANOS;
-    }
-
-    private final class Held implements Claim {
-        private final Id id;
-        private final ClaimResult.Mine mine;
-        private final Thread owner = Thread.currentThread();
-
-        Held(Id id, ClaimResult.Mine mine) {
-            this.id = id;
-            this.mine = mine;
-        }
-
-        @Override
-        public void awaitLaunch() {
-            mine.awaitLaunch();
-            launching.put(id, this);
-            afterGrace.execute(this::closeIfLaunching);
-        }
-
-        @Override
-        public void launched() {
-            launching.remove(id, this);
-        }
-
-        boolean isOfThisThread() {
-            return owner == Thread.currentThread();
-        }
-
-        /** What is launched is closed when its entry is stored. */
-        void closeIfLaunching() {
-            if (launching.remove(id, this)) {
-                mine.close();
-            }
-        }
-
-        @Override
-        public void close() {
-            launching.remove(id, this);
-            mine.close();
-        }
     }
 }
