@@ -77,6 +77,8 @@ final class LookUpProcess implements AutoCloseable {
                 "-cp", System.getProperty("java.class.path"), LookUpProcess.class.getName(), Integer.toString(kernels),
                 String.join(",", moments));
         builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+        // Of several processes that start at once, LWJGL lets some unpack its library into the working directory.
+        builder.directory(driverCache.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
         builder.environment().putAll(LowerCaches.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
