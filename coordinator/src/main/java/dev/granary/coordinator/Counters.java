@@ -14,6 +14,9 @@ final class Counters {
     final LongAdder dropped = new LongAdder();
     final LongAdder leftForLater = new LongAdder();
     final LongAdder adopted = new LongAdder();
+    final LongAdder waited = new LongAdder();
+    final LongAdder waitsGivenUp = new LongAdder();
+    final LongAdder claimsUnavailable = new LongAdder();
     final LongAdder compileNanos = new LongAdder();
     final LongAdder savedNanos = new LongAdder();
 }

@@ -12,8 +12,11 @@ import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalClaims;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
@@ -46,8 +49,14 @@ public final class Granary implements AutoCloseable {
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
         Optional<Uploads> uploads = stores.bucket().map(bucket -> new Uploads(stores.local(), bucket, stores.outbox(), counters));
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
-        this.lookUp = new LookUp(stores.tiers(), stores.quarantine(), writeBehind, counters);
+        Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
+        this.lookUp = new LookUp(stores.local(), stores.bucket(), stores.quarantine(), wait, writeBehind, counters);
         uploads.ifPresent(queue -> stores.inherited().forEach(queue::addInherited));
+    }
+
+    private static ClaimWait claimWait(LocalClaims claims, Duration limit, Counters counters) {
+        return new ClaimWait(claims::claim, limit, MonotonicTime.SYSTEM, longest -> ThreadLocalRandom.current().nextLong(longest + 1),
+                CompletableFuture.delayedExecutor(ClaimWait.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS), counters);
     }
 
     /**
@@ -135,6 +144,9 @@ public final class Granary implements AutoCloseable {
                 counters.dropped.sum(),
                 counters.leftForLater.sum(),
                 counters.adopted.sum(),
+                counters.waited.sum(),
+                counters.waitsGivenUp.sum(),
+                counters.claimsUnavailable.sum(),
                 Duration.ofNanos(counters.compileNanos.sum()),
                 Duration.ofNanos(counters.savedNanos.sum()));
     }

@@ -21,6 +21,9 @@ import java.util.Optional;
  * @param dropped entries that could not be stored, or not be kept for upload
  * @param leftForLater uploads that the next process will do
  * @param adopted uploads taken over from processes that ended before
+ * @param waited hits in the local tier that another process of this machine stored while this one waited for it
+ * @param waitsGivenUp look-ups that went on because waiting for another process took too long
+ * @param claimsUnavailable look-ups that could not wait because claims do not work in the directory
  * @param compileTime time spent compiling
  * @param timeSaved stored compile time of all hits, less the time to get them
  */
@@ -39,5 +42,8 @@ public record GranaryStatistics(
         long dropped,
         long leftForLater,
         long adopted,
+        long waited,
+        long waitsGivenUp,
+        long claimsUnavailable,
         Duration compileTime,
         Duration timeSaved) {}

@@ -9,23 +9,27 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way of a look-up below the memory: local tier, bucket, compile. Every step may fail, and each failure is a miss. Thread-safe.
+ * The way of a look-up below the memory: local tier, then, with the claim of this machine, bucket and compile. Every step may fail, and each
+ * failure is a miss. Thread-safe.
  */
 final class LookUp {
-    private final List<Tier> tiers;
+    private final Tier local;
+    private final Optional<Tier> bucket;
     private final Optional<Quarantine> quarantine;
+    private final Optional<ClaimWait> wait;
     private final WriteBehind writeBehind;
     private final Counters counters;
 
-    /** Asks {@code tiers} in their order. */
-    LookUp(List<Tier> tiers, Optional<Quarantine> quarantine, WriteBehind writeBehind, Counters counters) {
-        this.tiers = tiers;
+    LookUp(Tier local, Optional<Tier> bucket, Optional<Quarantine> quarantine, Optional<ClaimWait> wait, WriteBehind writeBehind,
+            Counters counters) {
+        this.local = local;
+        this.bucket = bucket;
         this.quarantine = quarantine;
+        this.wait = wait;
         this.writeBehind = writeBehind;
         this.counters = counters;
     }
@@ -37,23 +41,52 @@ final class LookUp {
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             counters.notCacheable.increment();
-            return compile(engine, descriptor);
+            return compile(engine, descriptor, Claim.NONE);
         }
-        for (Tier tier : tiers) {
-            Found<P> found = findIn(tier, engine, descriptor, id);
-            if (found != null) {
-                return found;
+        long start = System.nanoTime();
+        return switch (lookHere(id)) {
+            case ClaimWait.Outcome.Stored(Entry entry) -> {
+                Found<P> found = use(entry, local, engine, descriptor, start, Claim.NONE);
+                // What cannot be used here would be waited for again and again.
+                yield found != null ? found : findElsewhere(engine, descriptor, start, Claim.NONE);
             }
-        }
-        return compile(engine, descriptor);
+            case ClaimWait.Outcome.Claimed(Claim claim) -> findElsewhere(engine, descriptor, start, claim);
+            case ClaimWait.Outcome.Unclaimed _ -> findElsewhere(engine, descriptor, start, Claim.NONE);
+        };
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> findIn(
-            Tier tier, Engine<D, P> engine, D descriptor, Id id) {
-        long start = System.nanoTime();
-        if (!(tier.load(id) instanceof LoadResult.Hit(Entry entry))) {
-            return null;
+    /** The entry of the local tier, if need be after waiting for it, else the claim to come by it, if there is one to be had. */
+    private ClaimWait.Outcome lookHere(Id id) {
+        Looks looks = new Looks(local, id);
+        ClaimWait.Outcome outcome = switch (looks.look()) {
+            case LoadResult.Hit(Entry entry) -> new ClaimWait.Outcome.Stored(entry);
+            case LoadResult.Absent _, LoadResult.Damaged _ ->
+                wait.isPresent() ? wait.get().claim(id, looks::look) : new ClaimWait.Outcome.Unclaimed();
+            case LoadResult.Unavailable _ -> new ClaimWait.Outcome.Unclaimed(); // nor would another's entry be seen
+        };
+        looks.count();
+        return outcome;
+    }
+
+    private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> findElsewhere(
+            Engine<D, P> engine, D descriptor, long start, Claim claim) throws CompileException {
+        try {
+            if (bucket.isPresent() && bucket.get().load(descriptor.getId()) instanceof LoadResult.Hit(Entry entry)) {
+                Found<P> found = use(entry, bucket.get(), engine, descriptor, start, claim);
+                if (found != null) {
+                    return found;
+                }
+            }
+            return compile(engine, descriptor, claim);
+        } catch (Throwable e) {
+            claim.close(); // nothing will be stored
+            throw e;
         }
+    }
+
+    /** Restores what a tier has; null where the driver must not or will not take it. The claim is passed on with the primitive. */
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> use(
+            Entry entry, Tier tier, Engine<D, P> engine, D descriptor, long start, Claim claim) {
         P primitive = restore(tier, engine, descriptor, entry);
         if (primitive == null) {
             return null;
@@ -61,9 +94,9 @@ final class LookUp {
         counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
         if (primitive.origin() == Primitive.Origin.RECOMPILED) {
             counters.recompiledByDriver.increment();
-            writeBehind.recompiled(primitive, entry.compileTime());
+            writeBehind.recompiled(primitive, entry.compileTime(), claim);
         } else if (tier.source() != Source.LOCAL) {
-            writeBehind.fill(entry);
+            writeBehind.fill(entry, claim);
         }
         return new Found<>(primitive, tier.source());
     }
@@ -87,14 +120,15 @@ final class LookUp {
         }
     }
 
-    private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> compile(Engine<D, P> engine, D descriptor) throws CompileException {
+    private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> compile(Engine<D, P> engine, D descriptor, Claim claim)
+            throws CompileException {
         long start = System.nanoTime();
         try {
             P primitive = engine.create(descriptor);
             counters.compiled.increment();
             counters.compileNanos.add(System.nanoTime() - start);
             if (!descriptor.getId().isEmpty()) {
-                writeBehind.compiled(primitive);
+                writeBehind.compiled(primitive, claim);
             }
             return new Found<>(primitive, Source.COMPILED);
         } catch (CompileException e) {

@@ -4,6 +4,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalClaims;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.InstantSource;
@@ -16,6 +17,7 @@ import java.util.Optional;
  *
  * @param local the local tier; one that holds nothing where the capacity is 0
  * @param bucket the bucket tier; empty where none is configured
+ * @param claims what keeps the processes of this machine from doing one thing twice; empty where nobody is to wait
  * @param session this process's presence in the local directory; empty where that cannot be written
  * @param outbox what is to be uploaded; empty where nothing is, or cannot be written
  * @param quarantine entries not to be tried; empty where that cannot be written
@@ -26,6 +28,7 @@ import java.util.Optional;
 record Stores(
         Tier local,
         Optional<Tier> bucket,
+        Optional<LocalClaims> claims,
         Optional<Session> session,
         Optional<Outbox> outbox,
         Optional<Quarantine> quarantine,
@@ -42,7 +45,9 @@ record Stores(
         boolean isOff = config.capacityBytes() == 0;
         Tier local = new Tier(Source.LOCAL, isOff ? new LocalTierOff() : LocalTiers.open(config, clock));
         Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
-        Stores alone = new Stores(local, bucket, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
+        Optional<LocalClaims> claims =
+                config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
+        Stores alone = new Stores(local, bucket, claims, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
                 new Totals(config.directory()), clock);
         if (isOff || !Files.isWritable(config.directory())) {
             return alone;
@@ -71,14 +76,7 @@ record Stores(
                 box.get().inherit(dead, found::add);
             }
         }, clock.instant());
-        return new Stores(local, bucket, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
-    }
-
-    /** The tiers in the order in which a look-up asks. */
-    List<Tier> tiers() {
-        List<Tier> tiers = new ArrayList<>(List.of(local));
-        bucket.ifPresent(tiers::add);
-        return tiers;
+        return new Stores(local, bucket, claims, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
     }
 
     /** Closes everything, and adds the process's counters to the totals. */
@@ -91,6 +89,7 @@ record Stores(
             }
         }
         bucket.ifPresent(tier -> tier.cache().close());
+        claims.ifPresent(LocalClaims::close);
         local.cache().close();
         session.ifPresent(Session::close);
     }

@@ -105,6 +105,9 @@ public final class Totals {
         counters.put("quarantined", statistics.quarantined());
         counters.put("dropped", statistics.dropped());
         counters.put("left-for-later", statistics.leftForLater());
+        counters.put("waited", statistics.waited());
+        counters.put("waits-given-up", statistics.waitsGivenUp());
+        counters.put("claims-unavailable", statistics.claimsUnavailable());
         counters.put("compile-millis", statistics.compileTime().toMillis());
         counters.put("saved-millis", statistics.timeSaved().toMillis());
         return counters;

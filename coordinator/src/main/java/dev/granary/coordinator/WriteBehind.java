@@ -9,6 +9,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -40,10 +41,12 @@ final class WriteBehind implements AutoCloseable {
     private static final class Compiled {
         private final Primitive primitive;
         private final Optional<Duration> knownCompileTime;
+        private final Claim claim;
 
-        Compiled(Primitive primitive, Optional<Duration> knownCompileTime) {
+        Compiled(Primitive primitive, Optional<Duration> knownCompileTime, Claim claim) {
             this.primitive = primitive;
             this.knownCompileTime = knownCompileTime;
+            this.claim = claim;
         }
     }
 
@@ -55,35 +58,42 @@ final class WriteBehind implements AutoCloseable {
         this.whenPublished = whenPublished;
     }
 
-    /** Stores a compiled primitive's binaries as soon as they are whole. */
-    void compiled(Primitive primitive) {
-        whenWhole(new Compiled(primitive, Optional.empty()));
+    /** Stores a compiled primitive's binaries as soon as they are whole; closes the claim when they are stored or will not be. */
+    void compiled(Primitive primitive, Claim claim) {
+        whenWhole(new Compiled(primitive, Optional.empty(), claim));
     }
 
-    /** Stores anew what the driver made of a stored entry that it did not take as it was; compiling it cost {@code compileTime} once. */
-    void recompiled(Primitive primitive, Duration compileTime) {
-        whenWhole(new Compiled(primitive, Optional.of(compileTime)));
+    /**
+     * Stores anew what the driver made of a stored entry that it did not take as it was; compiling it cost {@code compileTime} once. Closes the
+     * claim as {@link #compiled} does.
+     */
+    void recompiled(Primitive primitive, Duration compileTime, Claim claim) {
+        whenWhole(new Compiled(primitive, Optional.of(compileTime), claim));
     }
 
     private void whenWhole(Compiled compiled) {
         incomplete.add(compiled);
         try {
             compiled.primitive.onBinariesComplete(() -> take(compiled));
+            if (incomplete.contains(compiled)) {
+                compiled.claim.awaitLaunch();
+            }
         } catch (RuntimeException e) { // the caller has a sound primitive: nobody else need know
             incomplete.remove(compiled);
+            compiled.claim.close();
             counters.withoutBinaries.increment();
             WarnOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
         }
     }
 
-    /** Stores an entry that came from the bucket in the local tier. */
-    void fill(Entry entry) {
-        submit(() -> local.store(entry), _ -> {});
+    /** Stores an entry that came from the bucket in the local tier, and closes the claim. */
+    void fill(Entry entry, Claim claim) {
+        submit(() -> local.store(entry), claim, _ -> {});
     }
 
     /** Sends an entry of the local tier to the bucket as well. */
     void publish(Entry entry) {
-        submit(() -> upload(entry, StoreResult.DUPLICATE), failed -> whenPublished.accept(entry.id(), failed));
+        submit(() -> upload(entry, StoreResult.DUPLICATE), Claim.NONE, failed -> whenPublished.accept(entry.id(), failed));
     }
 
     /** Takes all binaries, whole or not (the driver is asked to complete them), and waits for all that is under way until the deadline. */
@@ -97,9 +107,11 @@ final class WriteBehind implements AutoCloseable {
 
     @Override
     public void close() {
-        int unbegun = worker.shutdownNow().size();
-        counters.dropped.add(unbegun);
-        open.end(unbegun);
+        List<Runnable> unbegun = worker.shutdownNow();
+        unbegun.forEach(task -> ((Task) task).claim.close());
+        incomplete.forEach(compiled -> compiled.claim.close());
+        counters.dropped.add(unbegun.size());
+        open.end(unbegun.size());
         uploads.ifPresent(Uploads::close);
     }
 
@@ -107,7 +119,8 @@ final class WriteBehind implements AutoCloseable {
         open.begin(); // a flush of another thread must not see it neither incomplete nor open
         try {
             if (incomplete.remove(compiled)) {
-                submit(() -> takeNow(compiled), failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
+                compiled.claim.launched();
+                submit(() -> takeNow(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
             }
         } finally {
             open.end(1);
@@ -127,6 +140,7 @@ final class WriteBehind implements AutoCloseable {
                 new EntryMetadata(Version.NUMBER, Producer.name(), clock.instant(), primitive.kernels(), primitive.geometries(),
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
+        compiled.claim.close(); // the machine's others need not wait for the upload
         if (uploads.isPresent()) {
             upload(entry, inLocalTier);
         } else {
@@ -147,23 +161,42 @@ final class WriteBehind implements AutoCloseable {
         uploads.ifPresent(bucket -> bucket.add(entry, inLocalTier, whenPublished));
     }
 
-    /** Runs {@code task} behind; one that cannot be run, or fails, is counted as dropped and told to {@code whenFailed}. */
-    private void submit(Runnable task, Consumer<StoreResult> whenFailed) {
+    /** Runs {@code work} behind and closes the claim; what cannot be run, or fails, is counted as dropped and told to {@code whenFailed}. */
+    private void submit(Runnable work, Claim claim, Consumer<StoreResult> whenFailed) {
+        Task task = new Task(work, claim, whenFailed);
         open.begin();
         try {
-            worker.execute(() -> {
-                try {
-                    task.run();
-                } catch (RuntimeException e) {
-                    WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
-                    drop(whenFailed, e.toString());
-                } finally {
-                    open.end(1);
-                }
-            });
+            worker.execute(task);
         } catch (RejectedExecutionException e) {
+            claim.close();
             open.end(1);
             drop(whenFailed, "too much waits to be stored");
+        }
+    }
+
+    /** What is done behind the caller. */
+    private final class Task implements Runnable {
+        private final Runnable work;
+        private final Claim claim;
+        private final Consumer<StoreResult> whenFailed;
+
+        Task(Runnable work, Claim claim, Consumer<StoreResult> whenFailed) {
+            this.work = work;
+            this.claim = claim;
+            this.whenFailed = whenFailed;
+        }
+
+        @Override
+        public void run() {
+            try {
+                work.run();
+            } catch (RuntimeException e) {
+                WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
+                drop(whenFailed, e.toString());
+            } finally {
+                claim.close();
+                open.end(1);
+            }
         }
     }
 

@@ -13,6 +13,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.LocalConfig;
@@ -46,7 +47,7 @@ class PersistentCacheSeedTest {
         this.home = home;
     }
 
-    private GranaryConfig.Builder with(Map<String, String> environment) {
+    private GranaryConfig.Builder with(Map<String, String> environment) throws ConfigException {
         return new TestNode(home.resolve("local"), new FakeBucket()).config().environment(environment(environment));
     }
 

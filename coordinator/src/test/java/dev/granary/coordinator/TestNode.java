@@ -22,6 +22,7 @@ final class TestNode {
     final Path directory;
     final FakeBucket bucket;
     final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
+    volatile Duration localWait = GranaryConfig.DEFAULT_LOCAL_WAIT;
     volatile Instant now = Instant.now();
 
     TestNode(Path directory, FakeBucket bucket) {
@@ -47,8 +48,9 @@ final class TestNode {
         return Granary.open(config().build());
     }
 
-    GranaryConfig.Builder config() {
-        return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory);
+    GranaryConfig.Builder config() throws ConfigException {
+        return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory)
+                .localWait(localWait);
     }
 
     /** All finished files of all sessions below that name. */

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.GranaryStatistics;
 import dev.granary.coordinator.Obtained;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.manifest.KernelFiles;
@@ -60,6 +61,7 @@ final class KernelRun {
             KernelDescriptor descriptor = KernelFiles.descriptor(kernel, engine.target());
             Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
+            granary.flush(Duration.ZERO); // nothing is to be waited for any more: other processes get it now, and not at the end
             return new Result.Got(kernel.name(), descriptor, got.source(), Duration.ofNanos(System.nanoTime() - start), bytes);
         } catch (CompileException | IOException | RuntimeException e) {
             return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage());
@@ -89,8 +91,10 @@ final class KernelRun {
                         Text.millis(failed.took()), "bytes", 0, "error", failed.reason());
             });
         }
+        GranaryStatistics counted = granary.statistics();
         return Json.object("results", array, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
-                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()));
+                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
+                counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
     }
 
     /** Results and summary, for people. */
@@ -116,6 +120,11 @@ final class KernelRun {
         out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",
                 Text.plural(results.size(), "kernel"), count(Source.COMPILED), count(Source.BUCKET), count(Source.LOCAL),
                 count(Source.MEMORY), failures());
+        GranaryStatistics counted = granary.statistics();
+        if (counted.waited() + counted.waitsGivenUp() > 0) {
+            out.printf("other processes of this machine were at it: %d waited for, %d not waited for any longer%n",
+                    counted.waited(), counted.waitsGivenUp());
+        }
         out.flush();
         err.flush();
     }

@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
  * @param eviction which entries leave the local tier first
  * @param networkDirectory what becomes of a directory on a network file system
  * @param primitiveCacheCapacity how many primitives are kept in memory
+ * @param localWait how long a look-up waits for another process of this machine that is compiling the same; zero: not at all
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  */
 public record GranaryConfig(
@@ -40,6 +41,7 @@ public record GranaryConfig(
         EvictionPolicy eviction,
         NetworkFileSystems networkDirectory,
         int primitiveCacheCapacity,
+        Duration localWait,
         Duration flushLimit) {
     /** The local tier's limit where nobody chose one: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
@@ -47,18 +49,24 @@ public record GranaryConfig(
     /** How long closing waits for uploads where nobody chose: 5 seconds. */
     public static final Duration DEFAULT_FLUSH_LIMIT = Duration.ofSeconds(5);
 
+    /**
+     * How long a look-up waits for another process of this machine where nobody chose: 60 seconds. Who waits shorter than a kernel compiles loses
+     * both, and the longest that were measured took that; whole programs of kernels rarely take more.
+     */
+    public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
+
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
 
     /**
      * Makes the directory absolute.
      *
-     * @throws IllegalArgumentException if a capacity or the limit is negative
+     * @throws IllegalArgumentException if a capacity or a time is negative
      */
     public GranaryConfig {
         directory = directory.toAbsolutePath().normalize();
-        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || flushLimit.isNegative()) {
-            throw new IllegalArgumentException("Capacities and the flush limit must be 0 or more, not " + capacityBytes + ", "
-                    + primitiveCacheCapacity + " and " + flushLimit);
+        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || localWait.isNegative() || flushLimit.isNegative()) {
+            throw new IllegalArgumentException("Capacities and times must be 0 or more, not " + capacityBytes + ", "
+                    + primitiveCacheCapacity + ", " + localWait + " and " + flushLimit);
         }
     }
 
@@ -92,6 +100,7 @@ public record GranaryConfig(
         private @Nullable EvictionPolicy eviction;
         private @Nullable NetworkFileSystems networkDirectory;
         private @Nullable Integer primitiveCacheCapacity;
+        private @Nullable Duration localWait;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
         private boolean isOffline;
 
@@ -173,6 +182,20 @@ public record GranaryConfig(
         }
 
         /**
+         * How long a look-up waits for another process of this machine that is compiling the same; then it compiles, too. Zero: it neither
+         * waits nor lets others wait. Default: 60 seconds.
+         *
+         * @throws ConfigException if negative, or longer than a year
+         */
+        public Builder localWait(Duration limit) throws ConfigException {
+            if (limit.isNegative() || limit.compareTo(Setting.LONGEST) > 0) {
+                throw new ConfigException("The local wait is " + limit + ", but should be from 0 to a year.");
+            }
+            localWait = limit;
+            return this;
+        }
+
+        /**
          * How long {@code close} waits for uploads; default: 5 seconds.
          *
          * @throws ConfigException if negative
@@ -199,6 +222,7 @@ public record GranaryConfig(
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
             EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
             NetworkFileSystems chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
+            Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
             return new GranaryConfig(
                     Optional.ofNullable(chosenBucket),
                     Optional.ofNullable(chosenEndpoint),
@@ -208,6 +232,7 @@ public record GranaryConfig(
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
                     chosenNetwork == null ? NetworkFileSystems.REFUSE : chosenNetwork,
                     choosePrimitiveCacheCapacity(file),
+                    chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     flushLimit);
         }
 

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -41,13 +42,18 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "refuse, or allow where no other machine uses the directory", Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
+    static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
+            "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
 
     /** What stands between a scheme and an @: user and password, which no message may show. */
     private static final Pattern CREDENTIALS = Pattern.compile("//[^/]*@");
 
+    /** No time that is configured is longer. */
+    static final Duration LONGEST = Duration.ofDays(365);
+
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
-            PRIMITIVE_CACHE_CAPACITY);
+            PRIMITIVE_CACHE_CAPACITY, LOCAL_WAIT);
 
     /** Reads a text. */
     @FunctionalInterface
@@ -125,12 +131,35 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         return count;
     }
 
-    private static long size(String text) {
+    private static Duration time(String text) {
         String lower = text.toLowerCase(Locale.ROOT);
+        int digits = digits(lower);
+        long number = Long.parseLong(lower.substring(0, digits));
+        Duration unit = switch (lower.substring(digits).strip()) {
+            case "ms" -> Duration.ofMillis(1);
+            case "", "s" -> Duration.ofSeconds(1);
+            case "m", "min" -> Duration.ofMinutes(1);
+            case "h" -> Duration.ofHours(1);
+            default -> throw new IllegalArgumentException(text);
+        };
+        if (number > LONGEST.dividedBy(unit)) {
+            throw new IllegalArgumentException(text);
+        }
+        return unit.multipliedBy(number);
+    }
+
+    /** How many digits {@code text} begins with. */
+    private static int digits(String text) {
         int digits = 0;
-        while (digits < lower.length() && Character.isDigit(lower.charAt(digits))) {
+        while (digits < text.length() && Character.isDigit(text.charAt(digits))) {
             digits++;
         }
+        return digits;
+    }
+
+    private static long size(String text) {
+        String lower = text.toLowerCase(Locale.ROOT);
+        int digits = digits(lower);
         long number = Long.parseLong(lower.substring(0, digits));
         int shift = switch (lower.substring(digits).strip()) {
             case "k", "kb", "kib" -> 10;

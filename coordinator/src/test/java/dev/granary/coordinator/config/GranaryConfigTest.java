@@ -66,7 +66,7 @@ class GranaryConfigTest {
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
         assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30,
-                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(5)), defaults);
+                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(60), Duration.ofSeconds(5)), defaults);
 
         file("""
                 bucket = "s3://file/p"
@@ -77,24 +77,26 @@ class GranaryConfigTest {
                 eviction = "fifo"
                 network-dir = "allow"
                 primitive-cache-capacity = 3
+                local-wait = 3
                 """);
         GranaryConfig inFile = builder().build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://file/p")), Optional.of(URI.create("http://file:1")), S3Client.MINIO,
-                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(5)), inFile);
+                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(3),
+                Duration.ofSeconds(5)), inFile);
 
         environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
                 "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
-                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2"));
+                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2", "GRANARY_LOCAL_WAIT", "200ms"));
         GranaryConfig inEnvironment = builder().build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://environment")), Optional.of(URI.create("http://environment:2")),
-                S3Client.AWS, Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2, Duration.ofSeconds(5)),
-                inEnvironment);
+                S3Client.AWS, Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
+                Duration.ofMillis(200), Duration.ofSeconds(5)), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
                 .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
-                .primitiveCacheCapacity(0).flushLimit(Duration.ZERO).build();
+                .primitiveCacheCapacity(0).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO).build();
         assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://code")), Optional.of(URI.create("http://code:3")), S3Client.MINIO,
-                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ZERO), inCode);
+                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ofMinutes(2), Duration.ZERO), inCode);
 
         assertEquals(Optional.empty(), builder().offline().build().bucket());
         environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
@@ -110,7 +112,8 @@ class GranaryConfigTest {
         "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow where no other machine uses",
         "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
-        "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB"
+        "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB",
+        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms", "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms", "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms"
     })
     @DisplayName("A wrong value stops with its place, the value and what is right, in the environment as in the file")
     void wrongValues(String variable, String key, String value, String right) throws Exception {
@@ -128,10 +131,11 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
         assertThrows(ConfigException.class, () -> builder().client(""));
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
+        assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
                 () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, EvictionPolicy.LRU,
-                        NetworkFileSystems.REFUSE, 0, Duration.ZERO));
+                        NetworkFileSystems.REFUSE, 0, Duration.ZERO, Duration.ZERO));
     }
 
     @Test
@@ -213,6 +217,14 @@ class GranaryConfigTest {
     @DisplayName("Sizes have units of 1024; a plain number is MiB")
     void sizes(String text, long bytes) throws Exception {
         assertEquals(bytes, builder().capacity(text).build().capacityBytes());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "60, 60000", "500ms, 500", "2 m, 120000", "1H, 3600000", "5s, 5000"})
+    @DisplayName("Times have units; a plain number is seconds")
+    void times(String text, long millis) throws Exception {
+        environment.put("GRANARY_LOCAL_WAIT", text);
+        assertEquals(Duration.ofMillis(millis), builder().build().localWait());
     }
 
     @Test
