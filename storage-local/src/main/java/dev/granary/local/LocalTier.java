@@ -295,10 +295,9 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     private void keepCapacity() {
         long disk = diskBytes();
-        if (disk - capacity > capacity / TOLERATED_FRACTION) {
-            sweep.run(capacity, policy);
-        } else if (disk > capacity || store.takeSweepWanted()) {
-            maintenance.request();
+        boolean isSwept = disk - capacity > capacity / TOLERATED_FRACTION && sweep.run(capacity, policy);
+        if (!isSwept && (disk > capacity || store.takeSweepWanted())) {
+            maintenance.request(); // a sweep that is under way may have looked before this entry came
         }
     }
 
