@@ -1,5 +1,7 @@
 package dev.granary.it.bench.crash;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
@@ -66,7 +68,7 @@ public final class CrashBenchmark implements Callable<Integer> {
 
     private int run(Path root) throws IOException, InterruptedException {
         long used = seed == null ? System.nanoTime() : seed;
-        PrintWriter err = new PrintWriter(System.err, true);
+        PrintWriter err = new PrintWriter(System.err, true, UTF_8);
         err.println("seed " + used);
         SplittableRandom random = new SplittableRandom(used);
         List<CrashRun> runs = new ArrayList<>();
