@@ -23,6 +23,7 @@ import java.util.SplittableRandom;
  */
 final class Child {
     private static final int WRITERS_AT_MOST = 4;
+    private static final int ONE_IS_CLEARING = 200;
 
     private final LocalTier tier;
     private final Mode mode;
@@ -30,6 +31,7 @@ final class Child {
     private final SplittableRandom random;
     private final FileOutputStream out = new FileOutputStream(FileDescriptor.out);
     private long version;
+    private long evictions;
 
     /** What a process does. */
     enum Role {
@@ -55,13 +57,21 @@ final class Child {
         Role role = Role.valueOf(arguments[2]);
         LocalTier tier = LocalTier.open(LocalConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).build());
         Child child = new Child(tier, mode, Integer.parseInt(arguments[3]), Long.parseLong(arguments[4]), Long.parseLong(arguments[5]));
+        child.act(role); // the first takes long in a new JVM
         child.say(Journal.READY);
         while (true) {
-            switch (role) {
-                case WRITER -> child.write();
-                case READER -> child.read();
-                case UPSETTER -> child.upset();
+            child.act(role);
+        }
+    }
+
+    private void act(Role role) throws IOException {
+        switch (role) {
+            case WRITER -> {
+                write();
+                sayEvictions();
             }
+            case READER -> read();
+            case UPSETTER -> upset();
         }
     }
 
@@ -138,18 +148,28 @@ final class Child {
     }
 
     private void upset() throws IOException {
-        List<Catalog.Listed> listed = listed();
-        for (int i = 0; i < 20 && !listed.isEmpty(); i++) {
-            tier.remove(listed.get(random.nextInt(listed.size())));
-        }
-        switch (random.nextInt(4)) {
+        switch (random.nextInt(ONE_IS_CLEARING)) {
             case 0 -> tier.clear();
-            case 1 -> tier.setCapacity(mode.capacity() / 2);
-            case 2 -> tier.setCapacity(mode.capacity());
-            default -> tier.survey();
+            case 1, 2 -> tier.setCapacity(mode.capacity() / 2);
+            case 3, 4 -> tier.setCapacity(mode.capacity());
+            case 5, 6, 7 -> tier.survey();
+            case 8, 9, 10 -> tier.discard(Material.entry(Material.sharedKey(random.nextInt(Material.SHARED_KEYS)), Material.SHARED_VERSION));
+            default -> {
+                List<Catalog.Listed> listed = listed();
+                if (!listed.isEmpty()) {
+                    tier.remove(listed.get(random.nextInt(listed.size())));
+                }
+            }
         }
-        Entry entry = Material.entry(Material.sharedKey(random.nextInt(Material.SHARED_KEYS)), Material.SHARED_VERSION);
-        tier.discard(entry);
+        sayEvictions();
+    }
+
+    private void sayEvictions() throws IOException {
+        long now = tier.statistics().evictions();
+        if (now > evictions) {
+            evictions = now;
+            say(Journal.EVICTED, now);
+        }
     }
 
     private void say(Object... words) throws IOException {

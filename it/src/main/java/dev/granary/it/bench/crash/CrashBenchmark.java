@@ -96,7 +96,7 @@ public final class CrashBenchmark implements Callable<Integer> {
     private static void print(List<CrashRun> runs) {
         List<JsonObject> columns = runs.stream().map(CrashRun::json).toList();
         row("", runs.stream().map(run -> run.mode().name()).toList());
-        for (String name : List.of("killed", "killedInStartUp", "seconds", "examinations", "acknowledged", "failed", "hits", "missed")) {
+        for (String name : List.of("killed", "killedInStartUp", "seconds", "examinations", "acknowledged", "failed", "hits", "missed", "evictingSweeps")) {
             row(name, columns.stream().map(column -> String.format(Locale.ROOT, "%,d", column.get(name).getAsLong())).toList());
         }
         row("wrong bytes, in flight", runs.stream().map(run -> Long.toString(run.wrongInFlight())).toList());

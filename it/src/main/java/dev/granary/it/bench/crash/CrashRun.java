@@ -112,7 +112,7 @@ final class CrashRun {
     }
 
     boolean isClean() {
-        return finding.isClean() && wrongInFlight() == 0;
+        return finding.isClean() && wrongInFlight() == 0 && (mode != Mode.KEEP || journal.count(Journal.EVICTED) == 0);
     }
 
     Mode mode() {
@@ -139,6 +139,7 @@ final class CrashRun {
         json.addProperty("acknowledged", journal.count(Journal.ACKNOWLEDGED));
         json.addProperty("failed", journal.count(Journal.FAILED));
         json.addProperty("hits", journal.count(Journal.HIT));
+        json.addProperty("evictingSweeps", journal.count(Journal.EVICTED));
         json.addProperty("missed", journal.count(Journal.MISSED));
         json.addProperty("wrongInFlight", wrongInFlight());
         json.add("found", finding.json());

@@ -14,6 +14,7 @@ final class Journal {
     static final String HIT = "hit";
     static final String MISSED = "missed";
     static final String WRONG = "wrong";
+    static final String EVICTED = "evicted";
 
     private static final int EXAMPLES = 5;
 

@@ -6,9 +6,9 @@ import java.util.List;
 /** Under which capacity processes are killed, and what they do. */
 enum Mode {
     /** All that is stored fits, but not with what was replaced: swept now and then, never evicted. Nothing that was acknowledged may be lost. */
-    KEEP(192L << 20, List.of(Role.WRITER, Role.WRITER, Role.WRITER, Role.READER)),
+    KEEP(24L << 20, List.of(Role.WRITER, Role.WRITER, Role.WRITER, Role.READER)),
     /** Little fits, and one process clears, removes and changes the capacity. Nothing may be wrong, and the capacity must hold. */
-    EVICT(6L << 20, List.of(Role.WRITER, Role.WRITER, Role.READER, Role.UPSETTER));
+    EVICT(3L << 20, List.of(Role.WRITER, Role.WRITER, Role.READER, Role.UPSETTER));
 
     private final long capacity;
     private final List<Role> roles;

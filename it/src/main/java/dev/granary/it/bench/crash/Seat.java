@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** One place at the directory: starts a process there, kills it at a random moment, starts the next, until enough were killed. */
 final class Seat implements Runnable {
     private static final int ONE_IN_START_UP = 8;
-    private static final int START_UP_MILLIS = 300;
+    private static final int START_UP_MILLIS = 1000;
     private static final int SHORTEST_LIFE_MILLIS = 50;
     private static final int LONGEST_LIFE_MILLIS = 500;
     private static final int LONGEST_START_SECONDS = 60;
@@ -84,7 +84,9 @@ final class Seat implements Runnable {
         try (BufferedReader out = process.inputReader(UTF_8)) {
             for (String line = out.readLine(); line != null; line = out.readLine()) {
                 journal.note(line);
-                ready.countDown();
+                if (line.equals(Journal.READY)) {
+                    ready.countDown();
+                }
             }
         } catch (IOException e) {
             journal.note(Journal.WRONG + " reader " + e);
