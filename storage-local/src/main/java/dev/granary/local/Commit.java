@@ -47,6 +47,7 @@ final class Commit {
         State state = files.state();
         Index index = roomy(files);
         List<Integer> replaced = slotsOf(files, index, id);
+        announce(state, index, location, shelf.tag(id), replaced);
         int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
         if (fresh < 0) {
             throw new IOException("the index has no room for another entry");
@@ -58,8 +59,30 @@ final class Commit {
         for (int slot : replaced) {
             remove(state, index, slot);
         }
+        state.set(State.ENTERING, 0);
         store.steps().done(Step.COUNTED);
         return true;
+    }
+
+    /** Writes down what will leave, since both are in the index for a moment. */
+    private static void announce(State state, Index index, long location, long tag, List<Integer> replaced) {
+        for (int i = 0; i < State.REPLACED_AT_MOST; i++) {
+            state.set(State.REPLACED + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
+        }
+        state.set(State.ENTERING_TAG, tag);
+        state.set(State.ENTERING, location);
+    }
+
+    /** Takes out what a process had replaced that died before it could. Under the commit lock; leaves the counts to be counted again. */
+    static void finish(StoreFiles files) throws IOException {
+        State state = files.state();
+        long tag = state.get(State.ENTERING_TAG);
+        if (state.get(State.ENTERING) != 0 && files.index().find(tag, state.get(State.ENTERING)) >= 0) {
+            for (int i = 0; i < State.REPLACED_AT_MOST; i++) {
+                removeAt(files, tag, state.get(State.REPLACED + i * Long.BYTES));
+            }
+        }
+        state.set(State.ENTERING, 0);
     }
 
     static boolean isOpen(StoreFiles files, long location) throws IOException {

@@ -26,6 +26,7 @@ final class Recovery {
             return true;
         }
         if (state.get(State.CHANGING) != 0) {
+            Commit.finish(files);
             recount(files);
             return true;
         }
@@ -55,6 +56,7 @@ final class Recovery {
     private static void restart(StoreFiles files, long boot) throws IOException {
         State state = files.state();
         state.set(State.TAIL, 0);
+        state.set(State.ENTERING, 0);
         state.set(State.NEXT_SEGMENT, Found.in(files.layout()).lastSegment + 1);
         recount(files);
         state.set(State.BOOT, boot);

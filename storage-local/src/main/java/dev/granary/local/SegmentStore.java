@@ -189,14 +189,15 @@ final class SegmentStore {
     }
 
     private FileLock lock(State state) throws IOException {
-        if (System.nanoTime() - grudgeUntil < 0) {
-            throw new BusyException(); // who did not get it a moment ago does not wait again
-        }
         long start = System.nanoTime();
+        boolean waits = start - grudgeUntil >= 0; // who did not get it a moment ago tries, and does not wait again
         do {
             FileLock lock = state.tryCommitLock();
             if (lock != null) {
                 return lock;
+            }
+            if (!waits) {
+                throw new BusyException();
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         } while (System.nanoTime() - start < PATIENCE_NANOS);

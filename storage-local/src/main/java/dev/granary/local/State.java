@@ -47,6 +47,12 @@ final class State implements AutoCloseable {
     static final int BOOT = 304;
     static final int INDEX_SLOTS = 312;
 
+    // What is being entered in the place of what, so that the next process can finish it: location and mark of the new, locations of the old.
+    static final int ENTERING = 320;
+    static final int ENTERING_TAG = 328;
+    static final int REPLACED = 384;
+    static final int REPLACED_AT_MOST = 8;
+
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
     private static final int SWEEP_REGION = BYTES + 1;

@@ -19,7 +19,10 @@ import java.util.stream.Stream;
 final class Invariants {
     private Invariants() {}
 
-    /** The locks can be had; the counts equal the index; after a sweep every file is one that something names, and no longer than it need be. */
+    /**
+     * The locks can be had; the counts equal the index; after a sweep every file is one that something names, and no longer than it need be;
+     * no id has two entries.
+     */
     static void check(Path directory) throws IOException, LocalDirectoryException {
         try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             assertTrue(tier.sweepNow(), "the sweeper's lock is held");
@@ -29,6 +32,7 @@ final class Invariants {
                 if (files != null && files.state().isWritable()) {
                     counts(store);
                     files(files);
+                    entries(tier);
                 }
             } finally {
                 store.release();
@@ -70,6 +74,12 @@ final class Invariants {
             }
         });
         assertEquals(List.of(), left, "files that nothing names");
+    }
+
+    /** No id has two entries. */
+    private static void entries(LocalTier tier) throws IOException {
+        List<Catalog.Listed> listed = listed(tier);
+        assertEquals(listed.stream().map(Catalog.Listed::hash).distinct().count(), listed.size(), "entries of one id");
     }
 
     /** What the entries of a directory take, by the catalogue. */

@@ -1,0 +1,143 @@
+package dev.granary.local;
+
+import static dev.granary.local.Step.CLOSED;
+import static dev.granary.local.Step.COMMITTED;
+import static dev.granary.local.Step.COUNTED;
+import static dev.granary.local.Step.ENTERED;
+import static dev.granary.local.Step.EVICTED;
+import static dev.granary.local.Step.INDEX_REPLACED;
+import static dev.granary.local.Step.INDEX_WRITTEN;
+import static dev.granary.local.Step.LOCKED;
+import static dev.granary.local.Step.MARKED;
+import static dev.granary.local.Step.MARKED_GONE;
+import static dev.granary.local.Step.MOVED;
+import static dev.granary.local.Step.PART_WRITTEN;
+import static dev.granary.local.Step.PUNCHED;
+import static dev.granary.local.Step.REMOVED;
+import static dev.granary.local.Step.RESERVED;
+import static dev.granary.local.Step.SEGMENT_CREATED;
+import static dev.granary.local.Step.TAIL_MOVED;
+
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Something that a process does, and a step in it after which it is stopped and then killed.
+ *
+ * @param work what the process does
+ * @param step after which of its steps
+ */
+record KillScenario(Work work, Step step) {
+    /** What each entry of a scenario has in bytes. */
+    static final int SIZE = 10_000;
+
+    /** Small enough for segments of one MiB, large enough that nothing is evicted unasked. */
+    static final long CAPACITY = 16 << 20;
+
+    private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500); // at least as many fit
+    private static final Set<Step> UNLOCKED =
+            EnumSet.of(RESERVED, PART_WRITTEN, COMMITTED, CLOSED, EVICTED, PUNCHED, MOVED, MARKED_GONE, REMOVED);
+
+    /** What a process can be doing. Before it does, {@code old0} and {@code old1} are stored; {@code fresh} is what it may store. */
+    enum Work {
+        /** Stores one entry. */
+        STORE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        /** Stores the first entry of all, in a directory that is not there. */
+        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
+                ENTERED, COUNTED, COMMITTED),
+        /** Stores another content under an id. */
+        REPLACE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        /** Stores until a segment is full. */
+        FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, TAIL_MOVED),
+        /** Stores until the index is full. */
+        FILL_INDEX("many filler 200 100", INDEX_WRITTEN, INDEX_REPLACED),
+        /** Removes all entries. */
+        CLEAR("clear", LOCKED, MARKED, INDEX_WRITTEN, INDEX_REPLACED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
+        /** Gives a segment back of which every other entry left. */
+        SWEEP_HALVED("sweep", LOCKED, MARKED, CLOSED, PUNCHED),
+        /** Gives a segment back of which all but a few entries left. */
+        SWEEP_SPARSE("sweep", MOVED, MARKED_GONE, REMOVED, RESERVED, PART_WRITTEN),
+        /** Gives a segment back of which all entries left. */
+        SWEEP_EMPTY("sweep", MARKED_GONE, REMOVED),
+        /** Evicts. */
+        LOWER_CAPACITY("capacity " + 2 * (1 << 20), LOCKED, MARKED, EVICTED, CLOSED, PUNCHED, MARKED_GONE, REMOVED);
+
+        private final String command;
+        private final List<Step> steps;
+
+        Work(String command, Step... steps) {
+            this.command = command;
+            this.steps = List.of(steps);
+        }
+
+        /** What the process is told. */
+        String command() {
+            return command;
+        }
+
+        /** Stores what is there before. */
+        void prepare(LocalTier tier) {
+            if (this == FIRST_STORE) {
+                return;
+            }
+            switch (this) {
+                case REPLACE -> tier.store(Material.entry("fresh", 2 * SIZE));
+                case FILL_INDEX -> store(tier, Index.MIN_SLOTS * 5 / 8 - 50, 100);
+                case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
+                case STORE, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
+            }
+            int kept = switch (this) {
+                case SWEEP_HALVED -> 2;
+                case SWEEP_SPARSE -> 10;
+                case SWEEP_EMPTY -> Integer.MAX_VALUE;
+                default -> 1;
+            };
+            for (int i = 0; kept > 1 && i < IN_A_SEGMENT + 5; i++) {
+                if (i % kept != 1) {
+                    tier.discard(Material.entry("before" + i, SIZE));
+                }
+            }
+            tier.store(Material.entry("old0", SIZE)); // last: never in the segments that are emptied, never evicted first
+            tier.store(Material.entry("old1", SIZE));
+        }
+
+        private static void store(LocalTier tier, int count, int size) {
+            for (int i = 0; i < count; i++) {
+                tier.store(Material.entry("before" + i, size));
+            }
+        }
+    }
+
+    /** All there are. */
+    static List<KillScenario> all() {
+        List<KillScenario> all = new ArrayList<>();
+        for (Work work : Work.values()) {
+            work.steps.forEach(step -> all.add(new KillScenario(work, step)));
+        }
+        return all;
+    }
+
+    /** True where the process holds the commit lock after the step. */
+    boolean holdsLock() {
+        return !UNLOCKED.contains(step);
+    }
+
+    /** True where the old entries are there after the step. */
+    boolean keepsOld() {
+        return work != Work.FIRST_STORE
+                && (work != Work.CLEAR || EnumSet.of(LOCKED, MARKED, INDEX_WRITTEN).contains(step));
+    }
+
+    /** True where the new entry is there after the step. */
+    boolean isCommitted() {
+        return EnumSet.of(Work.STORE, Work.FIRST_STORE, Work.REPLACE).contains(work)
+                && EnumSet.of(ENTERED, COUNTED, COMMITTED).contains(step);
+    }
+
+    @Override
+    public String toString() {
+        return work + " " + step;
+    }
+}

@@ -1,0 +1,204 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Several real processes on one directory: seeing each other, racing, standing still and being killed in every step. */
+@Timeout(60)
+final class ProcessesTest {
+    private static final int SIZE = KillScenario.SIZE;
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory() {
+        return temporary.resolve("cache");
+    }
+
+    private LocalConfig.Builder config() {
+        return LocalConfig.builder(directory()).background(Runnable::run);
+    }
+
+    @AfterEach
+    void invariants() throws IOException, LocalDirectoryException {
+        Invariants.check(directory());
+    }
+
+    @Test
+    @DisplayName("D2 two processes see each other's writes without a restart")
+    void seeEachOther() throws Exception {
+        try (LocalTier here = LocalTier.open(config().build());
+                TierProcess there = TierProcess.start(directory(), Long.MAX_VALUE)) {
+            assertEquals("Absent", there.ask("load mine " + SIZE));
+            here.store(Material.entry("mine", SIZE));
+            assertEquals("Hit", there.ask("load mine " + SIZE));
+            assertEquals("Stored", there.ask("store yours " + SIZE));
+            assertHit(Material.entry("yours", SIZE), here.load(Material.entry("yours", SIZE).id()));
+            assertEquals("Duplicate", there.ask("store mine " + SIZE));
+            here.discard(Material.entry("mine", SIZE));
+            assertEquals("Absent", there.ask("load mine " + SIZE));
+            here.clear();
+            assertEquals("Absent", there.ask("load yours " + SIZE));
+            assertEquals("Stored", there.ask("store yours " + SIZE));
+            assertHit(Material.entry("yours", SIZE), here.load(Material.entry("yours", SIZE).id()));
+            assertEquals(Invariants.entryBytes(here), here.usedBytes());
+            assertEquals(0, there.finish());
+        }
+    }
+
+    @Test
+    @DisplayName("D5 writers race and a reader loops: whole or absent, once seen always there, nothing lost, nothing left over")
+    void writersAndReader() throws Exception {
+        int count = 60;
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(Material.entry("race" + i, SIZE));
+        }
+        List<TierProcess> writers = new ArrayList<>();
+        try (LocalTier reader = LocalTier.open(config().build())) {
+            for (int i = 0; i < 3; i++) {
+                writers.add(TierProcess.start(directory(), Long.MAX_VALUE));
+            }
+            for (TierProcess writer : writers) {
+                assertEquals("Absent", writer.ask("load nothing 1")); // up and running
+            }
+            for (TierProcess writer : writers) {
+                writer.send("many race " + count + " " + SIZE); // all begin the directory at once
+            }
+            Set<Integer> seen = new HashSet<>();
+            while (seen.size() < count && !Thread.currentThread().isInterrupted()) {
+                for (int i = 0; i < count; i++) {
+                    switch (reader.load(all.get(i).id())) {
+                        case LoadResult.Hit hit -> {
+                            assertEquals(all.get(i).binaries(), hit.entry().binaries());
+                            seen.add(i);
+                        }
+                        case LoadResult.Absent _ -> assertTrue(!seen.contains(i), "entry " + i + " was there and is gone");
+                        case LoadResult other -> throw new AssertionError(other.toString());
+                    }
+                }
+            }
+            assertEquals(count, seen.size());
+            for (TierProcess writer : writers) {
+                assertEquals("done", writer.answer());
+                assertEquals(0, writer.finish());
+            }
+            assertEquals(count, Invariants.listed(reader).size());
+            assertEquals(Invariants.entryBytes(reader), reader.usedBytes(), "exact without a sweep: racing writers share the account");
+        } finally {
+            writers.forEach(TierProcess::close);
+        }
+    }
+
+    @Test
+    @DisplayName("E1 the limit holds across short processes that store one entry each, and uses in them count; half of them end abruptly")
+    void shortProcesses() throws Exception {
+        long capacity = 5 * (SIZE + 600L);
+        for (int i = 0; i < 8; i++) {
+            try (TierProcess process = TierProcess.start(directory(), capacity)) {
+                assertEquals("Stored", process.ask("store short" + i + " " + SIZE));
+                if (i == 4) {
+                    assertEquals("Hit", process.ask("load short0 " + SIZE));
+                    assertEquals(0, process.finish());
+                } else if (i % 2 == 0) {
+                    process.send("halt");
+                    assertEquals(7, process.finish());
+                } else {
+                    assertEquals(0, process.finish());
+                }
+            }
+            try (LocalTier tier = LocalTier.open(config().build())) {
+                assertTrue(Invariants.entryBytes(tier) <= capacity, "after process " + i);
+                assertTrue(tier.diskBytes() <= capacity, "on the disk after process " + i);
+            }
+        }
+        try (LocalTier tier = LocalTier.open(config().build())) {
+            assertHit(Material.entry("short7", SIZE), tier.load(Material.entry("short7", SIZE).id()));
+            assertHit(Material.entry("short0", SIZE), tier.load(Material.entry("short0", SIZE).id()));
+            assertEquals(LoadResult.ABSENT, tier.load(Material.entry("short1", SIZE).id()));
+            assertEquals(LoadResult.ABSENT, tier.load(Material.entry("short2", SIZE).id()));
+        }
+    }
+
+    @Test
+    @DisplayName("D4 there is a scenario for every step")
+    void allSteps() {
+        assertEquals(EnumSet.allOf(Step.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
+    }
+
+    static List<KillScenario> scenarios() {
+        return KillScenario.all();
+    }
+
+    @ParameterizedTest(name = "D4 D18 killed after {0}")
+    @MethodSource("scenarios")
+    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, nothing old is lost, the new is there from the commit on")
+    void killedAfter(KillScenario scenario) throws Exception {
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
+            scenario.work().prepare(tier);
+        }
+        try (TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
+            process.ask("stop " + scenario.step());
+            assertEquals("AT " + scenario.step(), process.ask(scenario.work().command()));
+            try (LocalTier tier = LocalTier.open(config().build())) {
+                assertIsThere(scenario, tier);
+                Entry other = Material.entry("other", SIZE);
+                assertEquals(scenario.holdsLock() ? StoreResult.Failed.class : StoreResult.Stored.class, tier.store(other).getClass());
+                assertEquals(!scenario.holdsLock(), tier.load(other.id()) instanceof LoadResult.Hit);
+                assertIsThere(scenario, tier);
+            }
+            process.kill();
+        }
+        try (LocalTier tier = LocalTier.open(config().build())) {
+            assertIsThere(scenario, tier);
+            Entry next = Material.entry("next", SIZE);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(next), "a dead process keeps nobody waiting");
+            assertHit(next, tier.load(next.id()));
+            Entry fresh = Material.entry("fresh", SIZE);
+            assertEquals(scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class, tier.store(fresh).getClass());
+            assertHit(fresh, tier.load(fresh.id()));
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes(), "the counts were put in order by themselves");
+            assertEquals(Invariants.listed(tier).size(), tier.survey().entries());
+            assertIsThere(scenario, tier);
+        }
+    }
+
+    private static void assertIsThere(KillScenario scenario, LocalTier tier) {
+        for (String name : List.of("old0", "old1")) {
+            Entry old = Material.entry(name, SIZE);
+            if (scenario.keepsOld()) {
+                assertHit(old, tier.load(old.id()));
+            } else {
+                assertEquals(LoadResult.ABSENT, tier.load(old.id()));
+            }
+        }
+        Entry fresh = Material.entry("fresh", SIZE);
+        LoadResult found = tier.load(fresh.id());
+        if (scenario.work() == KillScenario.Work.REPLACE) { // one or the other, until the next process puts it in order
+            assertInstanceOf(LoadResult.Hit.class, found);
+        } else if (scenario.isCommitted()) {
+            assertHit(fresh, found);
+        }
+    }
+}

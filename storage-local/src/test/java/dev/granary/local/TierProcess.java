@@ -1,0 +1,144 @@
+package dev.granary.local;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Another process with a tier on a directory, which does what it is told over its standard input and answers in single lines. It can be told
+ * to stand still for ever after the next step of a kind: it then says {@code AT} and the step instead of its answer.
+ */
+final class TierProcess implements AutoCloseable {
+    private final Process process;
+    private final Writer commands;
+    private final BufferedReader answers;
+
+    private TierProcess(Process process) {
+        this.process = process;
+        this.commands = process.outputWriter(UTF_8);
+        this.answers = process.inputReader(UTF_8);
+    }
+
+    static TierProcess start(Path directory, long capacity) throws IOException {
+        List<String> command = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC", "-Xshare:auto", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
+                "-cp", System.getProperty("java.class.path"), TierProcess.class.getName(), directory.toString(), Long.toString(capacity));
+        return new TierProcess(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
+    }
+
+    /** Sends a command and waits for nothing. */
+    void send(String command) throws IOException {
+        commands.write(command + "\n");
+        commands.flush();
+    }
+
+    /** The next line that the process says. */
+    String answer() throws IOException {
+        return Objects.requireNonNull(answers.readLine(), "the process ended");
+    }
+
+    String ask(String command) throws IOException {
+        send(command);
+        return answer();
+    }
+
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    /** Lets the process end by itself; returns its exit status. */
+    int finish() throws IOException, InterruptedException {
+        commands.close();
+        return process.waitFor();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+
+    /**
+     * What runs in the other process: {@code stop STEP}, {@code store NAME SIZE}, {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE},
+     * {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
+     */
+    public static void main(String[] arguments) throws Exception {
+        String[] stopAfter = {""};
+        Step.Listener listener = step -> {
+            if (step.name().equals(stopAfter[0])) {
+                System.out.println("AT " + step);
+                standStill();
+            }
+        };
+        LocalConfig config = LocalConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1]))
+                .background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), listener);
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                String[] words = line.split(" ");
+                if (words[0].equals("stop")) {
+                    stopAfter[0] = Step.valueOf(words[1]).name();
+                }
+                System.out.println(answer(tier, words));
+            }
+        }
+    }
+
+    private static String answer(LocalTier tier, String[] words) {
+        return switch (words[0]) {
+            case "stop" -> "will stop";
+            case "store" -> tier.store(Material.entry(words[1], Integer.parseInt(words[2]))).getClass().getSimpleName();
+            case "load" -> load(tier, Material.entry(words[1], Integer.parseInt(words[2])));
+            case "many" -> {
+                for (int i = 0; i < Integer.parseInt(words[2]); i++) {
+                    Entry entry = Material.entry(words[1] + i, Integer.parseInt(words[3]));
+                    while (tier.store(entry) instanceof StoreResult.Failed) {
+                        Thread.onSpinWait(); // a loaded machine may let a process stand still that has the lock
+                    }
+                }
+                yield "done";
+            }
+            case "clear" -> {
+                tier.clear();
+                yield "done";
+            }
+            case "sweep" -> Boolean.toString(tier.sweepNow());
+            case "capacity" -> {
+                tier.setCapacity(Long.parseLong(words[1]));
+                yield "done";
+            }
+            case "halt" -> {
+                Runtime.getRuntime().halt(7);
+                yield "unreachable";
+            }
+            default -> throw new IllegalArgumentException(words[0]);
+        };
+    }
+
+    private static String load(LocalTier tier, Entry expected) {
+        LoadResult result = tier.load(expected.id());
+        return result instanceof LoadResult.Hit hit && !hit.entry().binaries().equals(expected.binaries())
+                ? "WRONG"
+                : result.getClass().getSimpleName();
+    }
+
+    private static void standStill() {
+        try {
+            while (System.in.read() >= 0) {
+                // until killed, or until the parent is gone
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Runtime.getRuntime().halt(1);
+    }
+}
