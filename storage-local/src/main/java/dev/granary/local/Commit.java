@@ -78,7 +78,7 @@ final class Commit {
             return index;
         }
         index.writeUses();
-        return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(state.get(State.LIVE_ENTRIES) + 1), store.steps());
+        return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(index.countEntries() + 1), store.steps());
     }
 
     /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
@@ -114,6 +114,19 @@ final class Commit {
             remove(files.state(), index, slot);
         }
         return slot >= 0;
+    }
+
+    /** The same of what was in that slot of {@code seen}: also where a tag that rotted or a power cut lets no probe come there any more. */
+    static boolean removeAt(StoreFiles files, Index seen, int slot, long location) throws IOException {
+        Index index = files.index();
+        if (index.generation() != seen.generation()) {
+            return removeAt(files, seen.tagOf(slot), location);
+        }
+        boolean there = index.location(slot) == location;
+        if (there) {
+            remove(files.state(), index, slot);
+        }
+        return there;
     }
 
     private static void remove(State state, Index index, int slot) {

@@ -109,8 +109,7 @@ public final class LocalTier implements PersistentCache, Catalog {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
         }
         try (Arena memory = Arena.ofConfined()) {
-            StoreFiles files = store.files();
-            Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
+            Shelf.Place place = findForStore(entry.id(), memory);
             if (place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
                 used(place);
                 return StoreResult.DUPLICATE;
@@ -118,6 +117,9 @@ public final class LocalTier implements PersistentCache, Catalog {
             return write(entry, place.result() instanceof LoadResult.Damaged, limit);
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.WRITING, e);
+            if (e instanceof InternalError) {
+                repair();
+            }
             return e instanceof IOException io && store.isReadOnly(io)
                     ? new StoreResult.Refused("the directory is read-only: " + e)
                     : new StoreResult.Failed(e.toString());
@@ -231,7 +233,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            uses.write();
+            uses.close();
             maintenance.finish();
             store.release();
         }
@@ -240,6 +242,18 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
     boolean sweepNow() {
         return sweep.run(capacity, policy);
+    }
+
+    /** What cannot be looked up is put in order and written anew. */
+    private Shelf.Place findForStore(Id id, Arena memory) {
+        try {
+            StoreFiles files = store.files();
+            return files == null ? Shelf.Place.NONE : shelf.find(files, id, memory);
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.READING, e);
+            repair();
+            return Shelf.Place.NONE;
+        }
     }
 
     private StoreResult write(Entry entry, boolean heals, long limit) throws IOException {
@@ -311,22 +325,19 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     private LoadResult reading(Reading reading) {
-        StoreFiles files = null;
         try {
-            files = store.files();
+            StoreFiles files = store.files();
             return files == null ? LoadResult.ABSENT : reading.read(files);
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.READING, e);
-            if (files != null) {
-                repair(files);
-            }
+            repair();
             return new LoadResult.Unavailable(e.toString());
         }
     }
 
-    private void repair(StoreFiles broken) {
+    private void repair() {
         try {
-            store.repair(broken);
+            store.repair();
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.ACCOUNTING, e);
         }

@@ -129,19 +129,22 @@ final class CorruptionTest {
     @Test
     @DisplayName("D6 two entries swapped: two misses, both healed")
     void swapped() throws IOException {
-        Entry other = entries.entry(40);
+        storeInRow();
+        Entry one = entries.entry(TestEntries.id("one"), 40);
+        Entry other = entries.entry(TestEntries.id("two"), 40);
+        tier.store(one);
         tier.store(other);
-        Spot mine = storeInRow();
+        Spot mine = Spot.of(directory, one.id());
         Spot others = Spot.of(directory, other.id());
         assertEquals(mine.length(), others.length());
         byte[] bytes = mine.read();
         mine.write(others.read());
         others.write(bytes);
-        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());
+        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
         assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id())).damage());
-        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         assertInstanceOf(StoreResult.Stored.class, tier.store(other));
-        assertHit(entry, tier.load(entry.id()));
+        assertHit(one, tier.load(one.id()));
         assertHit(other, tier.load(other.id()));
         assertNeighbours();
         assertEquals(2, tier.statistics().healed());
@@ -159,7 +162,9 @@ final class CorruptionTest {
             tier = openTier();
             assertCutHeals(left);
             tier.close();
-            Invariants.check(directory);
+            if (left % 8 == 0) {
+                Invariants.check(directory);
+            }
         }
     }
 
