@@ -96,14 +96,24 @@ final class Commit {
         return slots;
     }
 
-    /** Takes an entry out if it still lies where it was found; returns whether it did. */
+    /**
+     * Takes an entry out if it still lies where it was found; returns whether it did. After damage in the segment at the end the store goes on
+     * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
+     */
     boolean remove(Shelf.Place place) throws IOException {
         Index found = place.index();
         if (found == null || place.result() instanceof LoadResult.Absent) {
             return false;
         }
         long tag = found.tagOf(place.slot());
-        return store.change(files -> removeAt(files, tag, place.location()));
+        return store.change(files -> {
+            boolean removed = removeAt(files, tag, place.location());
+            if (removed && place.result() instanceof LoadResult.Damaged
+                    && Tail.segment(place.location()) == Tail.segment(files.state().tail())) {
+                appender.seal(files, 0);
+            }
+            return removed;
+        });
     }
 
     /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */

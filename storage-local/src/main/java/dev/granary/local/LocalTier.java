@@ -114,7 +114,8 @@ public final class LocalTier implements PersistentCache, Catalog {
                 used(place);
                 return StoreResult.DUPLICATE;
             }
-            return write(entry, place.result() instanceof LoadResult.Damaged, limit);
+            boolean heals = place.result() instanceof LoadResult.Damaged bad && !removeDamaged(place, bad.damage());
+            return write(entry, heals, limit);
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.WRITING, e);
             if (e instanceof InternalError) {
@@ -282,10 +283,12 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     /** Another version's entry stays for that version; the next store of its id here replaces it. */
-    private void removeDamaged(Shelf.Place place, Damage damage) {
-        if (damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place))) {
+    private boolean removeDamaged(Shelf.Place place, Damage damage) {
+        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place));
+        if (removed) {
             healed.increment();
         }
+        return removed;
     }
 
     private void used(Shelf.Place place) {
