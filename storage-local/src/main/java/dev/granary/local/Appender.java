@@ -54,6 +54,9 @@ final class Appender {
     }
 
     private long reserve(long units, long capacity) throws IOException {
+        if (!store.isInOrder(store.filesToWrite())) {
+            store.change(_ -> true);
+        }
         while (true) {
             StoreFiles files = store.filesToWrite();
             State state = files.state();
@@ -115,7 +118,12 @@ final class Appender {
     private static Segment create(StoreFiles files, long length) throws IOException {
         State state = files.state();
         long number = Math.max(1, state.get(State.NEXT_SEGMENT));
-        while (number <= Tail.LAST_SEGMENT) {
+        boolean again = false; // all numbers were used, or the next one rotted: segments of the lowest ones have long been removed
+        while (number <= Tail.LAST_SEGMENT || !again) {
+            if (number > Tail.LAST_SEGMENT) {
+                number = 1;
+                again = true;
+            }
             try {
                 Segment segment = files.segments().create((int) number, length);
                 state.set(State.NEXT_SEGMENT, number + 1);

@@ -101,7 +101,7 @@ final class Commit {
             return index;
         }
         index.writeUses();
-        return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(state.get(State.LIVE_ENTRIES) + 1), store.steps());
+        return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(index.countEntries() + 1), store.steps());
     }
 
     /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
@@ -119,14 +119,24 @@ final class Commit {
         return slots;
     }
 
-    /** Takes an entry out if it still lies where it was found; returns whether it did. */
+    /**
+     * Takes an entry out if it still lies where it was found; returns whether it did. After damage in the segment at the end the store goes on
+     * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
+     */
     boolean remove(Shelf.Place place) throws IOException {
         Index found = place.index();
         if (found == null || place.result() instanceof LoadResult.Absent) {
             return false;
         }
         long tag = found.tagOf(place.slot());
-        return store.change(files -> removeAt(files, tag, place.location()));
+        return store.change(files -> {
+            boolean removed = removeAt(files, tag, place.location());
+            if (removed && place.result() instanceof LoadResult.Damaged
+                    && Tail.segment(place.location()) == Tail.segment(files.state().tail())) {
+                appender.seal(files, 0);
+            }
+            return removed;
+        });
     }
 
     /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */
@@ -137,6 +147,19 @@ final class Commit {
             remove(files.state(), index, slot);
         }
         return slot >= 0;
+    }
+
+    /** The same of what was in that slot of {@code seen}: also where a tag that rotted or a power cut lets no probe come there any more. */
+    static boolean removeAt(StoreFiles files, Index seen, int slot, long location) throws IOException {
+        Index index = files.index();
+        if (index.generation() != seen.generation()) {
+            return removeAt(files, seen.tagOf(slot), location);
+        }
+        boolean there = index.location(slot) == location;
+        if (there) {
+            remove(files.state(), index, slot);
+        }
+        return there;
     }
 
     private static void remove(State state, Index index, int slot) {

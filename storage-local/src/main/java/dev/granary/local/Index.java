@@ -7,6 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -57,8 +59,7 @@ final class Index {
     /** Creates an empty table, in blocks of its own so that a full disk shows here and not when a slot is written. */
     static Index create(Path file, long generation, int count) throws IOException {
         try (FileChannel channel = FileChannel.open(file,
-                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING,
-                        LinkOption.NOFOLLOW_LINKS),
+                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file))) {
             long bytes = (long) count * SLOT_BYTES;
             ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITTEN_AT_ONCE));
@@ -66,11 +67,17 @@ final class Index {
                 at += channel.write(zeros.clear(), at);
             }
             return new Index(generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
+        } catch (FileAlreadyExistsException e) {
+            throw e;
+        } catch (IOException e) {
+            Files.deleteIfExists(file); // a full disk must not keep what was written so far
+            throw e;
         }
     }
 
     /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
     static @Nullable Index open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+        Layout.requireFile(file);
         Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
                 ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
                 : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);

@@ -9,6 +9,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.OptionalLong;
+import java.util.function.Function;
 
 /**
  * Where things lie in the directory: {@code v2/state} is the page that all processes share, {@code v2/index-<generation>} the table of
@@ -18,6 +19,7 @@ final class Layout {
     private static final String VERSION = "v2";
     private static final String INDEX = "index-";
     private static final int MAX_DIGITS = 15;
+    private static final long LAST_GENERATION = (1L << (4 * MAX_DIGITS)) - 1;
 
     private final Path root;
     private final Path segments;
@@ -37,6 +39,15 @@ final class Layout {
 
     Path index(long generation) {
         return root.resolve(INDEX + Long.toHexString(generation));
+    }
+
+    /** The first generation from {@code generation} on whose name nothing has; behind the last comes the first. */
+    long freeGeneration(long generation) {
+        long free = generation;
+        while (free > LAST_GENERATION || Files.exists(index(free), LinkOption.NOFOLLOW_LINKS)) {
+            free = free >= LAST_GENERATION ? 1 : free + 1;
+        }
+        return free;
     }
 
     Path segments() {
@@ -73,6 +84,46 @@ final class Layout {
 
     private static String name(Path file) {
         return file.getFileName().toString();
+    }
+
+    /**
+     * Refuses what is no file: a directory, a link or a pipe in a file's place is as good as nothing.
+     *
+     * @throws NoSuchFileException if there is no file
+     */
+    static void requireFile(Path file) throws NoSuchFileException {
+        if (!isFile(file)) {
+            throw new NoSuchFileException(file.toString(), null, "not a file");
+        }
+    }
+
+    private static boolean isFile(Path path) {
+        return Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Told of a file that has a number. */
+    @FunctionalInterface
+    interface NumberedVisitor {
+        void visit(Path file, long number) throws IOException;
+    }
+
+    /** Visits the files of all indexes. */
+    void eachIndex(NumberedVisitor visitor) throws IOException {
+        eachNumbered(root, Layout::generation, visitor);
+    }
+
+    /** Visits the files of all segments. */
+    void eachSegment(NumberedVisitor visitor) throws IOException {
+        eachNumbered(segments, Layout::segmentNumber, visitor);
+    }
+
+    private static void eachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
+        each(directory, path -> {
+            OptionalLong known = number.apply(path);
+            if (known.isPresent() && isFile(path)) {
+                visitor.visit(path, known.getAsLong());
+            }
+        });
     }
 
     /** Told of each thing in a directory. */

@@ -109,15 +109,18 @@ public final class LocalTier implements PersistentCache, Catalog {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
         }
         try (Arena memory = Arena.ofConfined()) {
-            StoreFiles files = store.files();
-            Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
+            Shelf.Place place = findForStore(entry.id(), memory);
             if (place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
                 used(place);
                 return StoreResult.DUPLICATE;
             }
-            return write(entry, place.result() instanceof LoadResult.Damaged, limit);
+            boolean heals = place.result() instanceof LoadResult.Damaged bad && !removeDamaged(place, bad.damage());
+            return write(entry, heals, limit);
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.WRITING, e);
+            if (e instanceof InternalError) {
+                repair();
+            }
             return e instanceof IOException io && store.isReadOnly(io)
                     ? new StoreResult.Refused("the directory is read-only: " + e)
                     : new StoreResult.Failed(e.toString());
@@ -238,7 +241,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            uses.write();
+            uses.close();
             maintenance.finish();
             store.release();
         }
@@ -247,6 +250,18 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
     boolean sweepNow() {
         return sweep.run(capacity, policy);
+    }
+
+    /** What cannot be looked up is put in order and written anew. */
+    private Shelf.Place findForStore(Id id, Arena memory) {
+        try {
+            StoreFiles files = store.files();
+            return files == null ? Shelf.Place.NONE : shelf.find(files, id, memory);
+        } catch (IOException | InternalError e) {
+            trouble.record(Trouble.Kind.READING, e);
+            repair();
+            return Shelf.Place.NONE;
+        }
     }
 
     private StoreResult write(Entry entry, boolean heals, long limit) throws IOException {
@@ -275,10 +290,12 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     /** Another version's entry stays for that version; the next store of its id here replaces it. */
-    private void removeDamaged(Shelf.Place place, Damage damage) {
-        if (damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place))) {
+    private boolean removeDamaged(Shelf.Place place, Damage damage) {
+        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place));
+        if (removed) {
             healed.increment();
         }
+        return removed;
     }
 
     private void used(Shelf.Place place) {
@@ -317,22 +334,19 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     private LoadResult reading(Reading reading) {
-        StoreFiles files = null;
         try {
-            files = store.files();
+            StoreFiles files = store.files();
             return files == null ? LoadResult.ABSENT : reading.read(files);
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.READING, e);
-            if (files != null) {
-                repair(files);
-            }
+            repair();
             return new LoadResult.Unavailable(e.toString());
         }
     }
 
-    private void repair(StoreFiles broken) {
+    private void repair() {
         try {
-            store.repair(broken);
+            store.repair();
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.ACCOUNTING, e);
         }

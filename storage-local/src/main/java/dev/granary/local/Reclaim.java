@@ -4,12 +4,9 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +62,9 @@ final class Reclaim {
         sealIfWasteful(files, capacity);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
-        dropLost(files, sealed, snapshot);
+        if (Rot.takeOut(store, files, snapshot)) {
+            snapshot = Snapshot.of(files.index());
+        }
         for (Sealed each : sealed) {
             measure(each, snapshot);
         }
@@ -100,23 +99,14 @@ final class Reclaim {
     private List<Sealed> closeAll(StoreFiles files) throws IOException {
         List<Sealed> sealed = new ArrayList<>();
         store.change(locked -> {
-            State state = locked.state();
-            int last = Tail.segment(state.tail());
-            Layout.each(locked.layout().root(), file -> {
-                long generation = Layout.generation(file).orElse(state.get(State.GENERATION));
-                if (generation != state.get(State.GENERATION)) {
-                    Files.deleteIfExists(file);
-                }
-            });
-            List<Path> segments = new ArrayList<>();
-            Layout.each(locked.layout().segments(), segments::add);
-            for (Path file : segments) {
-                int number = (int) Layout.segmentNumber(file).orElse(last);
-                if (number != last) {
-                    Sealed each = close(locked, number);
-                    if (each != null) {
-                        sealed.add(each);
-                    }
+            int last = Tail.segment(locked.state().tail());
+            Recovery.removeOldIndexes(locked);
+            List<Integer> numbers = new ArrayList<>();
+            locked.layout().eachSegment((_, number) -> numbers.add((int) number));
+            for (int number : numbers) {
+                Sealed each = number == last ? null : close(locked, number);
+                if (each != null) {
+                    sealed.add(each);
                 }
             }
             return true;
@@ -128,34 +118,17 @@ final class Reclaim {
     private static @Nullable Sealed close(StoreFiles files, int number) throws IOException {
         try {
             Segment segment = files.segments().get(number);
+            long length = Files.size(segment.file());
+            if (length < segment.length()) { // cut since it was mapped: what is read here must be there
+                files.segments().drop(segment);
+                segment = files.segments().get(number);
+            }
             if (segment.phase() == Segment.Phase.OPEN) {
                 segment.setPhase(Segment.Phase.CLOSED);
             }
-            return new Sealed(segment, Files.size(segment.file()));
+            return new Sealed(segment, length);
         } catch (NoSuchFileException e) {
             return null; // somebody removed it
-        }
-    }
-
-    /** Takes entries out of the index whose segment somebody removed. */
-    private void dropLost(StoreFiles files, List<Sealed> sealed, Snapshot snapshot) throws IOException {
-        Set<Integer> there = new HashSet<>();
-        for (Sealed each : sealed) {
-            there.add(each.segment.number());
-        }
-        for (int rank = 0; rank < snapshot.size(); ) {
-            int number = Tail.segment(snapshot.location(rank));
-            int behind = snapshot.firstOf(number + 1);
-            if (!there.contains(number) && !Files.exists(files.layout().segment(number))) {
-                int first = rank;
-                store.change(locked -> {
-                    for (int lost = first; lost < behind; lost++) {
-                        Commit.removeAt(locked, snapshot.tag(lost), snapshot.location(lost));
-                    }
-                    return true;
-                });
-            }
-            rank = Math.max(behind, rank + 1);
         }
     }
 
@@ -260,8 +233,8 @@ final class Reclaim {
         long location = snapshot.location(rank);
         long length = snapshot.units(rank) * Tail.UNIT;
         long offset = Tail.offset(location);
-        if (length == 0 || offset >= sealed.segment.length()) {
-            return 0;
+        if (length == 0 || offset + length >= sealed.segment.length() + Tail.UNIT) {
+            return 0; // it went, or leads nowhere
         }
         MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
         return files.index().find(snapshot.tag(rank), location) < 0
@@ -292,13 +265,13 @@ final class Reclaim {
         }
         List<Integer> counted = sealed.stream().map(each -> each.segment.number()).toList();
         long[] others = {0};
-        Layout.each(files.layout().segments(), file -> {
-            int number = (int) Layout.segmentNumber(file).orElse(last);
-            if (number != last && !counted.contains(number)) {
+        files.layout().eachSegment((file, number) -> {
+            if (number != last && !counted.contains((int) number)) {
                 others[0] += Tail.units(Files.size(file)); // sealed since this sweep began
             }
         });
         files.state().set(State.SEALED_UNITS, units + others[0]);
+        Recovery.recountEntries(files); // a count that rotted shows nowhere else
         return true;
     }
 }

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * index was damaged. Entries are not read for it; each is verified when it is looked up.
  */
 final class Recovery {
+    private static final long MOST_UNITS = 1L << 50; // all that segments can have; as bytes, still a number
+
     private Recovery() {}
 
     /** Checks what the last holder of the lock left; returns true where something had to be put in order. */
@@ -25,7 +27,7 @@ final class Recovery {
             restart(files, boot);
             return true;
         }
-        if (state.get(State.CHANGING) != 0) {
+        if (state.get(State.CHANGING) != 0 || !hasPlausibleCounts(state)) {
             Commit.finish(files);
             recount(files);
             return true;
@@ -35,10 +37,23 @@ final class Recovery {
 
     private static boolean hasSoundIndex(StoreFiles files) {
         try {
-            return files.index().count() == files.state().get(State.INDEX_SLOTS);
+            Index index = files.index();
+            return index.count() == files.state().get(State.INDEX_SLOTS) && Files.exists(files.layout().index(index.generation()));
         } catch (IOException e) {
             return false;
         }
+    }
+
+    private static boolean hasPlausibleCounts(State state) {
+        long slots = state.get(State.INDEX_SLOTS);
+        long entries = state.get(State.LIVE_ENTRIES);
+        long occupied = state.get(State.OCCUPIED_SLOTS);
+        return entries >= 0 && entries <= slots && occupied >= 0 && occupied <= slots
+                && isPlausible(state.get(State.LIVE_UNITS)) && isPlausible(state.get(State.SEALED_UNITS));
+    }
+
+    private static boolean isPlausible(long units) {
+        return units >= 0 && units <= MOST_UNITS;
     }
 
     /** Takes over what is left of the best index there is, and finds everything else out again. */
@@ -64,6 +79,12 @@ final class Recovery {
 
     /** Counts entries and bytes. */
     static void recount(StoreFiles files) throws IOException {
+        recountEntries(files);
+        files.state().set(State.SEALED_UNITS, Found.in(files.layout()).unitsWithout(Tail.segment(files.state().tail())));
+    }
+
+    /** Counts entries and what they take. */
+    static void recountEntries(StoreFiles files) throws IOException {
         State state = files.state();
         Index index = files.index();
         long units = 0;
@@ -79,21 +100,21 @@ final class Recovery {
         state.set(State.LIVE_ENTRIES, entries);
         state.set(State.LIVE_UNITS, units);
         state.set(State.OCCUPIED_SLOTS, occupied);
-        state.set(State.SEALED_UNITS, Found.in(files.layout()).unitsWithout(Tail.segment(state.tail())));
     }
 
     /**
      * Goes over to a new index with the entries of {@code old}, or with none. Its file is complete before the state names it, and the old
      * one's goes afterwards.
      */
-    static Index replaceIndex(StoreFiles files, @Nullable Index old, long generation, int slots, Step.Listener steps) throws IOException {
+    static Index replaceIndex(StoreFiles files, @Nullable Index old, long wanted, int slots, Step.Listener steps) throws IOException {
         State state = files.state();
+        long generation = files.layout().freeGeneration(wanted);
         Index fresh = Index.create(files.layout().index(generation), generation, slots);
         long entries = 0;
         long units = 0;
         for (int slot = 0; old != null && slot < old.count(); slot++) {
             long location = old.location(slot);
-            if (Tail.isLocation(location)
+            if (old.tagOf(slot) != 0 && Tail.isLocation(location)
                     && fresh.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
                 entries++;
                 units += old.units(slot);
@@ -107,12 +128,18 @@ final class Recovery {
         state.set(State.GENERATION, generation);
         files.use(fresh);
         steps.done(Step.INDEX_REPLACED);
-        Layout.each(files.layout().root(), file -> {
-            if (Layout.generation(file).orElse(generation) != generation) {
+        removeOldIndexes(files);
+        return fresh;
+    }
+
+    /** Removes the indexes of all generations but the present. */
+    static void removeOldIndexes(StoreFiles files) throws IOException {
+        long present = files.state().get(State.GENERATION);
+        files.layout().eachIndex((file, generation) -> {
+            if (generation != present) {
                 Files.deleteIfExists(file);
             }
         });
-        return fresh;
     }
 
     /** What the directory shows of a store whose state cannot be relied on. */
@@ -130,15 +157,14 @@ final class Recovery {
 
         static Found in(Layout layout) throws IOException {
             Found found = new Found(layout);
-            Layout.each(layout.root(), found::indexFile);
-            Layout.each(layout.segments(), file -> found.lastSegment = Math.max(found.lastSegment, Layout.segmentNumber(file).orElse(0)));
+            layout.eachIndex(found::indexFile);
+            layout.eachSegment((_, number) -> found.lastSegment = Math.max(found.lastSegment, number));
             return found;
         }
 
         /** Of several, the one with most entries counts: another was not finished, or not yet removed. */
-        private void indexFile(Path file) throws IOException {
-            long generation = Layout.generation(file).orElse(0);
-            Index opened = generation == 0 ? null : Index.open(file, generation, FileChannel.MapMode.READ_WRITE);
+        private void indexFile(Path file, long generation) throws IOException {
+            Index opened = Index.open(file, generation, FileChannel.MapMode.READ_WRITE);
             lastGeneration = Math.max(lastGeneration, generation);
             if (opened != null && (index == null || opened.countEntries() > entries)) {
                 index = opened;
@@ -148,10 +174,7 @@ final class Recovery {
 
         long unitsWithout(int active) throws IOException {
             units = 0;
-            Layout.each(layout.segments(), file -> {
-                long number = Layout.segmentNumber(file).orElse(active);
-                units += number == active ? 0 : Tail.units(Files.size(file));
-            });
+            layout.eachSegment((file, number) -> units += number == active ? 0 : Tail.units(Files.size(file)));
             return units;
         }
     }

@@ -84,6 +84,7 @@ final class Segment {
 
     /** Opens a segment for reading. */
     static Segment open(Path file, int number) throws IOException {
+        Layout.requireFile(file);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             long length = Math.min(channel.size(), Integer.MAX_VALUE);
             return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));

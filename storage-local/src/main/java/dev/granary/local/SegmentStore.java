@@ -111,11 +111,19 @@ final class SegmentStore {
         return open != null && open.state().isWritable() ? open : openForWriting();
     }
 
+    /** True where the state was put in order since the machine started: before that it says nothing of where to write. */
+    boolean isInOrder(StoreFiles open) {
+        return isSetUp(open) && open.state().get(State.BOOT) == boot;
+    }
+
     /** Puts in order what a look-up could not read: an index that is missing, a file that was cut under its mapping. */
-    void repair(StoreFiles broken) throws IOException {
-        broken.forget();
-        if (broken.state().isWritable()) {
-            change(_ -> true);
+    void repair() throws IOException {
+        StoreFiles broken = files;
+        if (broken != null) {
+            broken.forget();
+            if (broken.state().isWritable()) {
+                change(_ -> true);
+            }
         }
     }
 
@@ -139,6 +147,7 @@ final class SegmentStore {
             takeTurn();
             try {
                 StoreFiles open = openForWriting();
+                open.state().restoreLength();
                 try (FileLock _ = lock(open.state())) {
                     steps.done(Step.LOCKED);
                     if (Recovery.begin(open, boot, steps)) {
@@ -233,9 +242,13 @@ final class SegmentStore {
         }
     }
 
-    /** A page that another is setting up, or that rotted, says nothing yet. */
+    /** A page that another is setting up, or that rotted or was cut, says nothing yet. */
     private static boolean isSetUp(StoreFiles open) {
-        return open.state().get(State.MARK) == State.MAGIC;
+        try {
+            return open.state().get(State.MARK) == State.MAGIC;
+        } catch (InternalError e) {
+            return false; // cut under the mapping
+        }
     }
 
     private StoreFiles openForWriting() throws IOException {

@@ -61,6 +61,14 @@ final class Snapshot {
         return locations[rank];
     }
 
+    Index index() {
+        return index;
+    }
+
+    int slot(int rank) {
+        return slots[rank];
+    }
+
     /** What the index marks the entry with. */
     long tag(int rank) {
         return index.tagOf(slots[rank]);

@@ -72,7 +72,7 @@ final class Sweep {
     private void evict(StoreFiles files, long keptUnits, EvictionPolicy policy) throws IOException {
         files.writeUses();
         Snapshot snapshot = Snapshot.of(files.index());
-        long tooMany = snapshot.allUnits() - keptUnits;
+        long tooMany = Math.min(snapshot.allUnits(), files.state().diskUnits()) - keptUnits; // a length that rotted must not empty the store
         int[] ranks = snapshot.byAge(policy);
         for (int from = 0; from < ranks.length && tooMany > 0; ) {
             int first = from;
@@ -87,7 +87,7 @@ final class Sweep {
 
     private boolean evict(StoreFiles files, Snapshot snapshot, int[] ranks, int first, int behind) throws IOException {
         for (int i = first; i < behind; i++) {
-            if (Commit.removeAt(files, snapshot.tag(ranks[i]), snapshot.location(ranks[i]))) { // else it went, or was replaced, meanwhile
+            if (Commit.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // else it left meanwhile
                 evictions.increment();
                 unitsEvicted.add(snapshot.units(ranks[i]));
             }

@@ -22,6 +22,7 @@ final class Uses {
     private final Executor background;
     private final Trouble trouble;
     private final AtomicBoolean scheduled = new AtomicBoolean();
+    private boolean closed; // guarded by this
 
     Uses(SegmentStore store, InstantSource clock, Executor background, Trouble trouble) {
         this.store = store;
@@ -48,15 +49,27 @@ final class Uses {
         Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
             LockSupport.parkNanos(DELAY.toNanos());
             try {
-                background.execute(this::write);
+                background.execute(this::writeUnlessClosed);
             } catch (RejectedExecutionException e) {
-                write();
+                writeUnlessClosed();
             }
         });
     }
 
+    private synchronized void writeUnlessClosed() {
+        if (!closed) { // a closed tier must not open its files again
+            write();
+        }
+    }
+
+    /** Writes what was noted, for the last time. */
+    synchronized void close() {
+        write();
+        closed = true;
+    }
+
     /** Writes what was noted, and lets go of segments that others removed. */
-    void write() {
+    private void write() {
         scheduled.set(false);
         try {
             StoreFiles files = store.files();

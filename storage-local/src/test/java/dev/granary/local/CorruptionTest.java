@@ -1,0 +1,339 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Damage of every kind to a stored entry: a miss, counted, healed, never an exception and never wrong bytes; its neighbours in the segment
+ * stay as they are.
+ */
+final class CorruptionTest {
+    private static final int CAPACITY = 32 << 20;
+
+    private final TestEntries entries = new TestEntries("CorruptionTest");
+    private final Entry before = entries.entry(30);
+    private final Entry entry = entries.entry(40);
+    private final Entry behind = entries.entry(50);
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory;
+    private LocalTier tier;
+    private int damaged;
+
+    @BeforeEach
+    void open() throws Exception {
+        directory = temporary.resolve("cache");
+        tier = openTier();
+    }
+
+    private LocalTier openTier() throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build());
+    }
+
+    @AfterEach
+    void invariants() throws IOException, LocalDirectoryException {
+        tier.close();
+        Invariants.check(directory);
+    }
+
+    @Test
+    @DisplayName("D6 a flipped bit in any byte is a miss, healed by the next store")
+    void anyByte() throws IOException {
+        for (int bit = 0; bit < 8; bit++) {
+            for (int i = bit % 3; i < storeInRow().length(); i += bit == 0 ? 1 : 3) { // bit 0 everywhere, each other bit in a third of the bytes
+                byte[] bad = storeInRow().read();
+                bad[i] ^= (byte) (1 << ((i + bit) % 8));
+                assertMissAndHeals(bad, i);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D6 every field of header and table at every extreme: a miss, healed by the next store")
+    void extremes() throws IOException {
+        for (int at = 0; at + Long.BYTES <= 160; at++) {
+            for (byte extreme : new byte[] {0, 0x7f, (byte) 0xff}) {
+                byte[] sound = storeInRow().read();
+                byte[] bad = sound.clone();
+                Arrays.fill(bad, at, at + Long.BYTES, extreme);
+                if (!Arrays.equals(bad, sound)) {
+                    assertMissAndHeals(bad, at);
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D6 zeros from any byte on, as a torn write leaves them: a miss, healed by the next store")
+    void zerosFromAnyByte() throws IOException {
+        for (int from = 0; from < storeInRow().length(); from++) {
+            byte[] sound = storeInRow().read();
+            byte[] bad = Arrays.copyOf(Arrays.copyOf(sound, from), sound.length);
+            if (!Arrays.equals(bad, sound)) {
+                assertMissAndHeals(bad, from);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D6 foreign content in place of an entry: a miss, healed by the next store")
+    void foreignContent() throws IOException {
+        assertMissAndHeals("<html>404 not found</html>".getBytes(StandardCharsets.UTF_8), 0);
+        int length = storeInRow().length();
+        assertMissAndHeals(entries.bytes(length), 1);
+        assertMissAndHeals(new byte[length], 2);
+        byte[] sound = storeInRow().read();
+        for (int shift = 1; shift < sound.length; shift++) { // the entry itself, but not where it should be
+            byte[] moved = new byte[sound.length];
+            System.arraycopy(sound, 0, moved, shift, sound.length - shift);
+            storeInRow();
+            assertMissAndHeals(moved, shift);
+        }
+    }
+
+    @Test
+    @DisplayName("D6 junk behind an entry, up to the unit that the next one starts at, harms nobody")
+    void trailingJunk() throws IOException {
+        Spot spot = storeInRow();
+        byte[] junk = Arrays.copyOf(spot.read(), (int) Tail.units(spot.length()) * Tail.UNIT);
+        Arrays.fill(junk, spot.length(), junk.length, (byte) 0xff);
+        spot.write(junk);
+        assertHit(entry, tier.load(entry.id()));
+        assertNeighbours();
+    }
+
+    @Test
+    @DisplayName("D6 two entries swapped: two misses, both healed")
+    void swapped() throws IOException {
+        storeInRow();
+        Entry one = entries.entry(TestEntries.id("one"), 40);
+        Entry other = entries.entry(TestEntries.id("two"), 40);
+        tier.store(one);
+        tier.store(other);
+        Spot mine = Spot.of(directory, one.id());
+        Spot others = Spot.of(directory, other.id());
+        assertEquals(mine.length(), others.length());
+        byte[] bytes = mine.read();
+        mine.write(others.read());
+        others.write(bytes);
+        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
+        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id())).damage());
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+        assertHit(one, tier.load(one.id()));
+        assertHit(other, tier.load(other.id()));
+        assertNeighbours();
+        assertEquals(2, tier.statistics().healed());
+    }
+
+    @Test
+    @DisplayName("D6 a segment that ends in any byte of an entry: a miss, healed by the next store; what lies before hits")
+    void anyTruncation() throws Exception {
+        Spot spot = storeInRow();
+        tier.close();
+        Tree sound = Tree.of(directory);
+        for (int left = 0; left < spot.length(); left++) {
+            sound.writeTo(directory);
+            spot.cut(left);
+            tier = openTier();
+            assertCutHeals(left);
+            tier.close();
+            if (left % 8 == 0) {
+                Invariants.check(directory);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("D6 a segment cut under the mapping of a tier that runs: a miss, healed by the next store; what lies before hits")
+    void truncationUnderMapping() throws Exception {
+        Entry large = entries.entry(entry.id(), 20_000);
+        for (int left = 0; left < 20_000; left += 700) {
+            tier.discard(large);
+            tier.discard(entry);
+            tier.discard(before);
+            tier.discard(behind);
+            tier.store(before);
+            tier.store(large);
+            tier.store(behind);
+            assertHit(large, tier.load(large.id()));
+            Spot.of(directory, large.id()).cut(left);
+            assertMiss(tier.load(large.id()));
+            assertMiss(tier.load(behind.id()));
+            assertHit(before, tier.load(before.id()));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(large));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(behind));
+            assertHit(large, tier.load(large.id()));
+            assertNeighbours();
+            assertEquals(true, tier.sweepNow());
+            assertHit(large, tier.load(large.id()));
+            assertNeighbours();
+        }
+    }
+
+    @Test
+    @DisplayName("D6 a segment cut under the mapping of a tier that only stores, or only sweeps: it goes on")
+    void truncationUnderWriter() throws Exception {
+        for (int left = -64; left < 12_000; left += 3_000) {
+            Entry large = entries.entry(20_000);
+            Entry replaced = entries.entry(large.id(), 20_000);
+            tier.store(large);
+            Spot spot = Spot.of(directory, large.id());
+            spot.cut(left == -64 ? (int) -spot.offset() : left);
+            assertEquals(true, tier.sweepNow());
+            StoreResult first = tier.store(replaced);
+            if (first instanceof StoreResult.Failed) { // what it found cut is mapped anew for the next
+                assertInstanceOf(StoreResult.Stored.class, tier.store(replaced), first.toString());
+            }
+            assertHit(replaced, tier.load(large.id()));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 a damaged entry goes with the look-up that finds it; another version's stays for that version")
+    void removedByLookUp() throws IOException {
+        Spot spot = storeInRow();
+        byte[] bad = spot.read();
+        bad[bad.length - 1] ^= 1;
+        spot.write(bad);
+        assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
+        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        Spot newer = storeInRow();
+        byte[] newerVersion = newer.read();
+        newerVersion[9] = 2;
+        newer.write(newerVersion);
+        for (int i = 0; i < 2; i++) {
+            assertEquals(Damage.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());
+        }
+        assertEquals(3, Invariants.listed(tier).size());
+        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+        assertHit(entry, tier.load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D10 removing a bad entry leaves its newer replacement alone")
+    void removalIsExact() throws IOException {
+        Spot spot = storeInRow();
+        byte[] bad = spot.read();
+        bad[bad.length - 1] ^= 1;
+        spot.write(bad);
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        try (Arena memory = Arena.ofConfined()) {
+            Shelf shelf = new Shelf(Id::hash);
+            Shelf.Place found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
+            assertInstanceOf(LoadResult.Damaged.class, found.result());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            assertFalse(new Commit(store, shelf).remove(found));
+        } finally {
+            store.release();
+        }
+        assertHit(entry, tier.load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D9 of several ids with one hash, damage to one leaves the others")
+    void sameHash() throws Exception {
+        Sha256 same = Sha256.of(new byte[] {1});
+        tier.close();
+        directory = temporary.resolve("same");
+        tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build(),
+                Boot.mark(), _ -> same, Step.Listener.NONE);
+        List<Entry> all = List.of(before, entry, behind);
+        for (Entry victim : all) {
+            for (Entry each : all) {
+                tier.store(each);
+            }
+            int length = Spot.of(directory, _ -> same, victim.id()).length();
+            for (int i = 0; i < length; i++) {
+                Spot spot = Spot.of(directory, _ -> same, victim.id());
+                byte[] bad = spot.read();
+                bad[i] ^= 1;
+                spot.write(bad);
+                for (Entry each : all) {
+                    if (each != victim) {
+                        assertHit(each, tier.load(each.id()));
+                    }
+                }
+                assertInstanceOf(LoadResult.Damaged.class, tier.load(victim.id()));
+                assertInstanceOf(StoreResult.Stored.class, tier.store(victim));
+                for (Entry each : all) {
+                    assertHit(each, tier.load(each.id()));
+                }
+            }
+        }
+    }
+
+    /** Stores the three anew, one behind the other; returns where the one in the middle lies. */
+    private Spot storeInRow() throws IOException {
+        for (Entry each : List.of(before, entry, behind)) {
+            tier.discard(each);
+        }
+        for (Entry each : List.of(before, entry, behind)) {
+            assertInstanceOf(StoreResult.Stored.class, tier.store(each));
+        }
+        return Spot.of(directory, entry.id());
+    }
+
+    private void assertNeighbours() {
+        assertHit(before, tier.load(before.id()));
+        assertHit(behind, tier.load(behind.id()));
+    }
+
+    /** Replaces the bytes of the entry, as they lie there now, by {@code bad}. */
+    private void assertMissAndHeals(byte[] bad, int variant) throws IOException {
+        if (!(tier.load(entry.id()) instanceof LoadResult.Hit)) {
+            storeInRow();
+        }
+        Spot.of(directory, entry.id()).write(bad);
+        if (variant % 2 == 0) { // healed by a look-up and a store, or by a store alone
+            LoadResult found = tier.load(entry.id());
+            assertInstanceOf(LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);
+        }
+        assertNeighbours();
+        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+        assertHit(entry, tier.load(entry.id()));
+        assertNeighbours();
+        assertEquals(++damaged, tier.statistics().healed());
+    }
+
+    private void assertCutHeals(int left) {
+        assertHit(before, tier.load(before.id()));
+        if (left % 2 == 0) {
+            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
+        }
+        assertMiss(tier.load(behind.id()));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(behind));
+        assertHit(entry, tier.load(entry.id()));
+        assertNeighbours();
+        assertEquals(2, tier.statistics().healed());
+    }
+
+    private static void assertMiss(LoadResult result) {
+        assertFalse(result instanceof LoadResult.Hit, () -> "not a miss: " + result);
+    }
+}

@@ -1,0 +1,213 @@
+package dev.granary.local;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Power cuts: nothing is synced, so after one every page of every file may be from any earlier moment, and files may be missing, short, or
+ * back from the dead. The trees that are tried are made at random from copies of the directory that were taken while it was worked on.
+ */
+@Timeout(300)
+final class PowerCutTest {
+    private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
+    private static final int COPIES = 5; // taken at random, besides those in the middle and at the end
+    private static final int STEPS = 7; // of an operation, about
+    private static final int PLENTY = 64 << 20;
+    private static final int MOST_PASSES = 3;
+
+    private final Map<Id, Set<KernelBinaries>> stored = new HashMap<>();
+    private final Map<Id, Entry> latest = new HashMap<>();
+    private final List<Tree> copies = new ArrayList<>();
+
+    private SplittableRandom random = new SplittableRandom();
+
+    @TempDir
+    private Path temporary;
+
+    /**
+     * {@code ids} of which entries of at most {@code bytes} are stored, in a tier of {@code kibibytes}. With few large ones segments fill and
+     * entries leave, with many small ones the index grows. {@code restarted} where the system tells that it was started anew.
+     */
+    @ParameterizedTest
+    @CsvSource({"60, 30000, 1200, 1000, true", "60, 30000, 1200, 1000, false", "300, 3000, 700, 1500, true", "300, 3000, 700, 1500, false",
+        "3200, 60, 4000, 4200, true", "3200, 60, 4000, 4200, false"})
+    @DisplayName("D4 after a power cut: right bytes or a miss, never an exception, and everything can be stored again")
+    void powerCut(int ids, int bytes, int kibibytes, int operations, boolean restarted) throws Exception {
+        random = Seed.random("PowerCutTest " + ids + restarted);
+        work(ids, bytes, kibibytes << 10, operations, restarted ? Boot.mark() + 1 : Boot.mark());
+        long hits = 0;
+        int trees = Math.max(1, ids > 1000 ? TREES / 20 : ids > 100 ? TREES / 4 : TREES / 5);
+        for (int i = 0; i < trees; i++) {
+            Path crashed = temporary.resolve("crashed" + i % 3);
+            int pages = random.nextInt(4);
+            crash(pages).writeTo(crashed);
+            String what = "tree " + i + " of " + ids + " ids" + (restarted ? ", restarted" : "");
+            try {
+                hits += recover(crashed, restarted, what);
+                Invariants.check(crashed);
+                empty(crashed);
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError(what + ": " + e.getMessage(), e);
+            }
+        }
+        System.out.println(trees + " crashed trees of " + ids + " ids: of " + (long) trees * stored.size() + " look-ups " + hits + " hits");
+        assertTrue(hits > 0, "the trees are so broken that nothing is shown");
+    }
+
+    /** Works on a directory at random and copies it at times. */
+    private void work(int ids, int bytes, long capacity, int operations, long boot) throws Exception {
+        Path directory = temporary.resolve("cache");
+        LocalConfig config = LocalConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        copies.add(Tree.empty());
+        Step.Listener copying = _ -> {
+            if (random.nextInt(operations * STEPS / COPIES) == 0) { // also in the middle of operations
+                copy(directory);
+            }
+        };
+        try (LocalTier tier = LocalTier.open(config, boot, Id::hash, copying)) {
+            for (int i = 0; i < operations; i++) {
+                Id id = TestEntries.id("power-" + (i < ids ? i : random.nextInt(ids)));
+                switch (random.nextInt(100)) {
+                    case 0 -> tier.sweepNow();
+                    case 1, 2, 3, 4 -> {
+                        if (latest.get(id) instanceof Entry known) {
+                            tier.discard(known);
+                        }
+                    }
+                    default -> store(tier, version(id, 1 + random.nextInt(bytes)));
+                }
+                if (i == operations / 5 && bytes > 100) {
+                    tier.clear();
+                }
+                if (i == operations / 2) {
+                    copy(directory);
+                }
+            }
+            copy(directory);
+        }
+        copy(directory);
+    }
+
+    private void copy(Path directory) {
+        try {
+            copies.add(Tree.of(directory));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Another content of the same length may follow: what is torn between the two looks sound but for its checksum. */
+    private Entry version(Id id, int bytes) {
+        byte[] binary = new byte[bytes];
+        random.nextBytes(binary);
+        return TestEntries.entry(id, KernelBinaries.of(binary));
+    }
+
+    private void store(LocalTier tier, Entry entry) {
+        stored.computeIfAbsent(entry.id(), _ -> new HashSet<>()).add(entry.binaries());
+        latest.put(entry.id(), entry);
+        StoreResult result = tier.store(entry);
+        assertTrue(result instanceof StoreResult.Stored, result::toString);
+    }
+
+    /** A tree that a power cut may leave: 0 keeps each file whole, of any age; more mixes pages of ever more ages. */
+    private Tree crash(int mixed) {
+        Set<String> names = new HashSet<>();
+        copies.forEach(copy -> names.addAll(copy.names()));
+        Tree crashed = Tree.empty();
+        int last = copies.size() - 1;
+        for (String name : names) {
+            Tree presence = copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
+            List<Tree> having = copies.stream().filter(copy -> copy.has(name)).toList();
+            if (presence.has(name) || random.nextInt(3) == 0) { // else it never came, or stays removed
+                crashed = crashed.with(name, mix(name, having, mixed));
+            }
+        }
+        return crashed;
+    }
+
+    private byte[] mix(String name, List<Tree> having, int mixed) {
+        byte[] whole = having.get(random.nextInt(having.size())).get(name);
+        byte[] newest = having.getLast().get(name);
+        if (mixed == 0) {
+            return whole;
+        }
+        byte[] result = new byte[random.nextInt(3) == 0 ? whole.length : newest.length];
+        for (int at = 0; at < result.length; at += Tree.PAGE) {
+            byte[] from = random.nextInt(4) < mixed ? having.get(random.nextInt(having.size())).get(name) : newest;
+            boolean lost = random.nextInt(40) < mixed; // never written
+            if (!lost && from.length > at) {
+                System.arraycopy(from, at, result, at, Math.min(Tree.PAGE, Math.min(result.length, from.length) - at));
+            }
+        }
+        return result;
+    }
+
+    /** Opens a crashed tree, looks everything up, stores everything again; returns how many look-ups hit at first. */
+    private int recover(Path crashed, boolean restarted, String what) throws IOException, LocalDirectoryException {
+        LocalConfig config = LocalConfig.builder(crashed).capacityBytes(PLENTY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config)) { // with this start's mark, which only a restarted directory does not have
+            boolean storesFirst = random.nextInt(4) == 0;
+            int hits = storesFirst ? 0 : hits(tier, what);
+            if (random.nextBoolean()) {
+                assertTrue(tier.sweepNow(), what);
+                hits(tier, what);
+            }
+            // With an end of the store that is older than the index new entries come over old ones until that shows: not after a restart.
+            int passes = 0;
+            do {
+                assertTrue(passes++ < (restarted ? 1 : MOST_PASSES), what + ": something stored is not there");
+                for (Entry entry : latest.values()) {
+                    StoreResult result = tier.store(entry);
+                    assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, () -> what + ": " + result);
+                }
+            } while (hits(tier, what) < latest.size());
+            assertTrue(tier.sweepNow(), what);
+            assertEquals(latest.size(), hits(tier, what), what + ", swept");
+            return hits;
+        }
+    }
+
+    /** Whatever the cut left must be able to leave. */
+    private static void empty(Path crashed) throws LocalDirectoryException {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(crashed).capacityBytes(PLENTY).background(Runnable::run).build())) {
+            tier.setCapacity(0);
+            assertEquals(0, tier.usedBytes());
+        }
+    }
+
+    private int hits(LocalTier tier, String what) {
+        int hits = 0;
+        for (var known : stored.entrySet()) {
+            LoadResult result = tier.load(known.getKey());
+            if (result instanceof LoadResult.Hit hit) {
+                hits++;
+                assertTrue(known.getValue().contains(hit.entry().binaries()), () -> what + ": bytes that were never stored");
+            }
+        }
+        return hits;
+    }
+}

@@ -1,0 +1,62 @@
+package dev.granary.local;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.function.Function;
+
+/**
+ * Where the bytes of a stored entry lie.
+ *
+ * @param file the segment
+ * @param offset in it
+ * @param length of the entry
+ */
+record Spot(Path file, long offset, int length) {
+    static Spot of(Path directory, Id id) throws IOException {
+        return of(directory, Id::hash, id);
+    }
+
+    static Spot of(Path directory, Function<Id, Sha256> naming, Id id) throws IOException {
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        try (Arena memory = Arena.ofConfined()) {
+            StoreFiles files = Objects.requireNonNull(store.files());
+            long location = new Shelf(naming).find(files, id, memory).location();
+            Segment segment = files.segments().get(Tail.segment(location));
+            return new Spot(segment.file(), Tail.offset(location), (int) segment.statedLength(Tail.offset(location)));
+        } finally {
+            store.release();
+        }
+    }
+
+    byte[] read() throws IOException {
+        try (RandomAccessFile in = new RandomAccessFile(file.toFile(), "r")) {
+            byte[] bytes = new byte[length];
+            in.seek(offset);
+            in.readFully(bytes);
+            return bytes;
+        }
+    }
+
+    /** Writes where the entry lies, and behind it if that is more. */
+    void write(byte[] bytes) throws IOException {
+        try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+            out.seek(offset);
+            out.write(bytes);
+        }
+    }
+
+    /** Ends the file so that this many bytes of the entry are left. */
+    void cut(int left) throws IOException {
+        try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+            assertEquals(true, out.length() > offset + left);
+            out.setLength(offset + left);
+        }
+    }
+}
