@@ -19,7 +19,7 @@ final class Layout {
     private static final String VERSION = "v2";
     private static final String INDEX = "index-";
     private static final int MAX_DIGITS = 15;
-    private static final long LAST_GENERATION = (1L << 4 * MAX_DIGITS) - 1;
+    private static final long LAST_GENERATION = (1L << (4 * MAX_DIGITS)) - 1;
 
     private final Path root;
     private final Path segments;
