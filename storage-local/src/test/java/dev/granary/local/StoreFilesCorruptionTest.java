@@ -15,6 +15,7 @@ import dev.granary.cache.contract.TestEntries;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -45,7 +46,7 @@ final class StoreFilesCorruptionTest {
     private Path temporary;
 
     private Path directory;
-    private Tree sound;
+    private Tree sound = Tree.empty();
     private String index;
     private int variants;
 
@@ -89,7 +90,7 @@ final class StoreFilesCorruptionTest {
         for (int at = 0; at < STATE_WORDS_END; at += Long.BYTES) {
             for (long value : new long[] {0, -1, Long.MAX_VALUE, 1L << 40, Tail.LAST_SEGMENT}) {
                 byte[] state = sound.get(STATE).clone();
-                ByteBuffer.wrap(state).order(java.nio.ByteOrder.LITTLE_ENDIAN).putLong(at, value);
+                ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN).putLong(at, value);
                 assertLosesAtMost(0, sound.with(STATE, state), "state word " + at + " = " + value);
             }
         }
