@@ -56,8 +56,8 @@ final class DriverMeasure {
             section.note("not measured. " + DriverCaches.remedy().get());
             return;
         }
-        section.note("driver: " + OpenCl.devices().getFirst() + "; its load is create program, build, create kernels.",
-                "The drivers' own caches are off: " + DriverCaches.OFF);
+        section.note("driver: " + OpenCl.devices().getFirst() + "; its load is create program, build, create kernels. "
+                + "The drivers' own caches are off: " + DriverCaches.OFF);
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 LocalTier tier = LocalTier.open(LocalConfig.builder(workplace.directory("driver").resolve("tier")).build())) {
             for (DemoKernel kernel : DemoKernels.all()) {

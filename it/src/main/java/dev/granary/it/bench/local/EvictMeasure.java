@@ -51,7 +51,7 @@ final class EvictMeasure {
             for (int i = from; i < to; i++) {
                 asked.add(Material.id(i - zipf.next()));
             }
-            for (Candidate owner : Rounds.turn(settings.owners(), round)) {
+            for (Candidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
                 Bounded store = of(owner);
                 rates.add(owner, putsPerSecond(store, items, asked));
                 sample(owner, parent);
@@ -75,8 +75,8 @@ final class EvictMeasure {
         }
         section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(Candidate.TIER)));
         section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(Candidate.TIER)));
-        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round.",
-                "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
+        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round. "
+                + "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
         return section;
     }
 

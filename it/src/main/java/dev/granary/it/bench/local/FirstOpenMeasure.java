@@ -23,7 +23,7 @@ final class FirstOpenMeasure {
     void run(Path parent, long capacity) throws IOException, InterruptedException {
         for (int round = 0; round < settings.rounds(); round++) {
             workplace.say("first open in a new JVM, round " + (round + 1) + " of " + settings.rounds());
-            for (Candidate candidate : Rounds.turn(settings.candidates(), round)) {
+            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
                 millis.add(candidate, start(candidate, parent, capacity));
             }
         }

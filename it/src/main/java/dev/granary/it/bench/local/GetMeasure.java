@@ -39,13 +39,14 @@ final class GetMeasure {
             List<Id> order = shuffled(ids, 2L * round);
             List<Id> other = shuffled(ids, 2L * round + 1);
             List<Id> typicalOrder = shuffled(typicalIds, round);
-            for (Candidate candidate : Rounds.turn(settings.candidates(), round)) {
+            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
                 List<Store.Reader> own = Objects.requireNonNull(readers.get(candidate));
+                long before = OutsideHeap.bytes();
                 double allMicros = microsEach(order, own.getFirst());
                 double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst());
-                letGo(candidate);
+                OutsideHeap.letGo(candidate, before);
                 double threadMicros = microsOfTwo(own, order, other);
-                letGo(candidate);
+                OutsideHeap.letGo(candidate, before);
                 if (round >= WARM_ROUNDS) {
                     all.add(candidate, allMicros);
                     typical.add(candidate, typicalMicros);
@@ -60,7 +61,7 @@ final class GetMeasure {
         }
     }
 
-    /** Adds the figures of a candidate: microseconds and ratio of each of the three. */
+    /** The figures of a candidate: microseconds and ratio to raw, of each of the three. */
     double[] figures(Candidate candidate) {
         return new double[] {
             all.median(candidate), all.ratioToRaw(candidate), typical.median(candidate), typical.ratioToRaw(candidate),
@@ -70,13 +71,6 @@ final class GetMeasure {
 
     double ratioOfTier() {
         return all.ratioToRaw(Candidate.TIER);
-    }
-
-    /** Kept entries go before the next one's turn: nobody waits for the collection of another's memory. */
-    private static void letGo(Candidate candidate) {
-        if (candidate == Candidate.TIER_KEPT) {
-            System.gc();
-        }
     }
 
     private static double microsEach(List<Id> ids, Store.Reader reader) throws IOException {

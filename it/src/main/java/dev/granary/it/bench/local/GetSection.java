@@ -19,8 +19,8 @@ final class GetSection {
         }
         section.goal(new Goal("get / raw, all sizes", Goal.Bound.AT_MOST, RATIO_GOAL, get.ratioOfTier()));
         section.goal(new Goal("two reading processes x one", Goal.Bound.AT_LEAST, READERS_GOAL, two.speedup(Candidate.TIER)));
-        section.note("all: all sizes. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of two threads of one process.",
-                "2 proc: gets of two processes together, times those of one; no: two processes cannot share it");
+        section.note("all: all sizes. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of two threads of one process. "
+                + "2 proc: gets of two processes together, times those of one; no: two processes cannot share it");
         return section;
     }
 }

@@ -35,7 +35,7 @@ final class OpenMeasure {
         SplittableRandom random = new SplittableRandom(settings.seed());
         for (int round = 0; round < WARM_ROUNDS + 3 * settings.rounds(); round++) {
             Id id = Material.id(random.nextInt(material.count()));
-            for (Candidate owner : Rounds.turn(owners, round)) {
+            for (Candidate owner : Rounds.turn(owners, settings.seed(), round)) {
                 long start = System.nanoTime();
                 try (Store store = owner.open(parent, capacity()); Store.Reader reader = store.reader(owner)) {
                     long open = System.nanoTime();

@@ -30,7 +30,7 @@ final class PutMeasure {
             workplace.say("put, round " + (round + 1) + " of " + rounds);
             List<Item> part = material.items(
                     (int) ((long) material.count() * round / rounds), (int) ((long) material.count() * (round + 1) / rounds));
-            for (Candidate owner : Rounds.turn(settings.owners(), round)) {
+            for (Candidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
                 double spent = microsEach(part, stores.of(owner));
                 if (round >= WARM_ROUNDS) {
                     micros.add(owner, spent);
@@ -49,8 +49,8 @@ final class PutMeasure {
         }
         section.row("(sha-256)", Rounds.median(hashMicros));
         section.goal(new Goal("put / raw", Goal.Bound.AT_MOST, GOAL, micros.ratioToRaw(Candidate.TIER)));
-        section.note("what peers store is encoded beforehand; the tier encodes and checksums inside the time, but the entry's",
-                "SHA-256 is known beforehand, as after a download: (sha-256) is what computing it costs for an entry");
+        section.note("what peers store is encoded beforehand; the tier encodes and checksums inside the time, but the entry's "
+                + "SHA-256 is known beforehand, as after a download: (sha-256) is what computing it costs for an entry");
         return section;
     }
 

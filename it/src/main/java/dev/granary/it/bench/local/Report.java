@@ -24,9 +24,9 @@ final class Report {
     }
 
     void heading(Material material) {
-        out.printf(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), random content, page cache warm%n",
+        out.printf(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm%n",
                 settings.seed(), material.count(), material.bytes() / 1_000_000);
-        out.println("Rounds in which the candidates take turns; / raw: median of the ratios within a round. Nothing syncs.");
+        out.println("The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.");
         out.println("Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
         out.flush();
     }

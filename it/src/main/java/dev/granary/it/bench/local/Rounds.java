@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 
 /** What was measured of each candidate, round by round. In each round all candidates take their turn, so a round's values belong together. */
 final class Rounds {
@@ -51,10 +52,10 @@ final class Rounds {
         return sorted.isEmpty() ? Double.NaN : sorted.get(sorted.size() / 2);
     }
 
-    /** The candidates in the order of a round: each round begins with another one. */
-    static List<Candidate> turn(List<Candidate> candidates, int round) {
+    /** The candidates in the order of a round, another one in each: nobody always follows the same one. */
+    static List<Candidate> turn(List<Candidate> candidates, long seed, int round) {
         List<Candidate> turned = new ArrayList<>(candidates);
-        Collections.rotate(turned, -round);
+        Collections.shuffle(turned, new Random(seed * 31 + round));
         return turned;
     }
 }

@@ -9,7 +9,9 @@ import java.util.Map;
 
 /** One table of the output: a row per candidate, the goals it has to do with, and notes. */
 final class Section {
-    private static final int LABEL_WIDTH = 14;
+    private static final int LABEL_WIDTH = 17;
+    private static final int WIDTH = 100;
+    private static final int NOTE_INDENT = 5;
 
     private final String name;
     private final String title;
@@ -59,9 +61,19 @@ final class Section {
         goals.add(goal);
     }
 
-    /** Adds a note of one or more lines. */
-    void note(String... lines) {
-        notes.add(String.join(System.lineSeparator() + "      ", lines));
+    /** Adds a note, broken into lines that fit. */
+    void note(String text) {
+        StringBuilder lines = new StringBuilder("note:");
+        int width = lines.length();
+        for (String word : text.split(" ")) {
+            if (width + 1 + word.length() > WIDTH) {
+                lines.append(System.lineSeparator()).append("     ");
+                width = NOTE_INDENT;
+            }
+            lines.append(' ').append(word);
+            width += 1 + word.length();
+        }
+        notes.add(lines.toString());
     }
 
     String name() {
@@ -93,7 +105,7 @@ final class Section {
             out.println(line);
         }
         goals.forEach(out::println);
-        notes.forEach(note -> out.println("note: " + note));
+        notes.forEach(out::println);
         out.flush();
     }
 

@@ -10,16 +10,18 @@ import java.util.concurrent.TimeUnit;
 
 /** How much more two processes get from one store than one does. Each is a JVM of its own that reads all entries, again and again. */
 final class TwoReaders {
-    private static final long TURN_MILLIS = 700;
+    private static final int LONGEST_TURN_MILLIS = 700; // several passes of 10,000 entries
     private static final long END_SECONDS = 30;
 
     private final Settings settings;
     private final Workplace workplace;
+    private final int turnMillis;
     private final Rounds speedups = new Rounds();
 
     TwoReaders(Settings settings, Workplace workplace) {
         this.settings = settings;
         this.workplace = workplace;
+        this.turnMillis = Math.clamp(settings.entries() / 10, 50, LONGEST_TURN_MILLIS);
     }
 
     /** Measures on the stores under {@code parent}, which nobody has open. */
@@ -44,10 +46,10 @@ final class TwoReaders {
             two.answer();
             for (int round = 0; round < settings.rounds(); round++) {
                 Child single = round % 2 == 0 ? one : two;
-                single.go();
+                single.go(turnMillis);
                 double alone = single.rate();
-                one.go();
-                two.go();
+                one.go(turnMillis);
+                two.go(turnMillis);
                 speedups.add(candidate, (one.rate() + two.rate()) / alone);
             }
         }
@@ -68,8 +70,8 @@ final class TwoReaders {
             return line;
         }
 
-        void go() throws IOException {
-            in.write(TURN_MILLIS + "\n");
+        void go(int millis) throws IOException {
+            in.write(millis + "\n");
             in.flush();
         }
 
