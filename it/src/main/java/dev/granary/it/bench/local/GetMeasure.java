@@ -18,6 +18,7 @@ final class GetMeasure {
     private final Settings settings;
     private final Workplace workplace;
     private final Rounds all = new Rounds();
+    private final Rounds allProcessor = new Rounds();
     private final Rounds typical = new Rounds();
     private final Rounds twoThreads = new Rounds();
 
@@ -42,13 +43,14 @@ final class GetMeasure {
             for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
                 List<Store.Reader> own = Objects.requireNonNull(readers.get(candidate));
                 long before = OutsideHeap.bytes();
-                double allMicros = microsEach(order, own.getFirst());
-                double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst());
+                Stopwatch.Micros allMicros = microsEach(order, own.getFirst());
+                double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst()).wall();
                 OutsideHeap.letGo(candidate, before);
                 double threadMicros = microsOfTwo(own, order, other);
                 OutsideHeap.letGo(candidate, before);
                 if (round >= WARM_ROUNDS) {
-                    all.add(candidate, allMicros);
+                    all.add(candidate, allMicros.wall());
+                    allProcessor.add(candidate, allMicros.processor());
                     typical.add(candidate, typicalMicros);
                     twoThreads.add(candidate, threadMicros);
                 }
@@ -61,11 +63,11 @@ final class GetMeasure {
         }
     }
 
-    /** The figures of a candidate: microseconds and ratio to raw, of each of the three. */
+    /** The figures of a candidate: in the order of the columns of {@link GetSection}. */
     double[] figures(Candidate candidate) {
         return new double[] {
-            all.median(candidate), all.ratioToRaw(candidate), typical.median(candidate), typical.ratioToRaw(candidate),
-            twoThreads.median(candidate), twoThreads.ratioToRaw(candidate)
+            all.median(candidate), all.ratioToRaw(candidate), allProcessor.ratioToRaw(candidate),
+            typical.median(candidate), typical.ratioToRaw(candidate), twoThreads.median(candidate), twoThreads.ratioToRaw(candidate)
         };
     }
 
@@ -73,14 +75,14 @@ final class GetMeasure {
         return all.ratioToRaw(Candidate.TIER);
     }
 
-    private static double microsEach(List<Id> ids, Store.Reader reader) throws IOException {
-        long start = System.nanoTime();
+    private static Stopwatch.Micros microsEach(List<Id> ids, Store.Reader reader) throws IOException {
+        Stopwatch stopwatch = new Stopwatch();
         for (Id id : ids) {
             if (reader.get(id) == Store.Reader.ABSENT) {
                 throw new IOException("no hit: " + id);
             }
         }
-        return (System.nanoTime() - start) / 1e3 / ids.size();
+        return stopwatch.each(ids.size());
     }
 
     /** The mean of two threads that read at once, each in its own order. */
@@ -89,12 +91,12 @@ final class GetMeasure {
         List<IOException> problems = Collections.synchronizedList(new ArrayList<>());
         Thread second = Thread.ofPlatform().start(() -> {
             try {
-                micros[0] = microsEach(other, readers.getLast());
+                micros[0] = microsEach(other, readers.getLast()).wall();
             } catch (IOException e) {
                 problems.add(e);
             }
         });
-        double mine = microsEach(order, readers.getFirst());
+        double mine = microsEach(order, readers.getFirst()).wall();
         second.join();
         if (!problems.isEmpty()) {
             throw problems.getFirst();

@@ -21,7 +21,8 @@ final class Lmdb implements Store {
     private final ByteBuffer key = ByteBuffer.allocateDirect(32);
 
     Lmdb(Path directory) {
-        this.environment = Env.create().setMapSize(MAP_BYTES).setMaxDbs(1).open(directory.toFile(), EnvFlags.MDB_NOSYNC, EnvFlags.MDB_NOTLS);
+        this.environment = Env.create().setMapSize(MAP_BYTES).setMaxDbs(1)
+                .open(directory.toFile(), EnvFlags.MDB_NOSYNC, EnvFlags.MDB_NOTLS);
         this.database = environment.openDbi("entries", DbiFlags.MDB_CREATE);
     }
 

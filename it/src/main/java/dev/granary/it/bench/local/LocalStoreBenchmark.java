@@ -2,6 +2,7 @@ package dev.granary.it.bench.local;
 
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
@@ -28,19 +29,20 @@ import picocli.CommandLine.TypeConversionException;
         mixinStandardHelpOptions = true,
         description = "Measure the local tier against files, LMDB, RocksDB, SQLite, Ehcache, DiskLruCache and the layout of oneDNN's RFC.")
 public final class LocalStoreBenchmark implements Callable<Integer> {
-    private static final long SPARE_CAPACITY = 64 << 20;
+    private static final int LEAST_ENTRIES = 20;
+    private static final int FAILED = 1;
 
-    @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; default ${DEFAULT-VALUE}")
+    @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
     private int entries;
 
     @Option(names = "--open-entries", paramLabel = "N", defaultValue = "1000000",
-            description = "tiny entries of the store that is opened in a warm JVM; default ${DEFAULT-VALUE}")
+            description = "tiny entries of the store that is opened in a warm JVM; ${DEFAULT-VALUE}")
     private int openEntries;
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "9", description = "rounds that count; default ${DEFAULT-VALUE}")
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "9", description = "rounds that count; ${DEFAULT-VALUE}")
     private int rounds;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides sizes, contents, orders; default ${DEFAULT-VALUE}")
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides sizes, contents, orders; ${DEFAULT-VALUE}")
     private long seed;
 
     @Option(names = "--only", paramLabel = "MEASURE", split = ",", converter = MeasureName.class,
@@ -48,11 +50,11 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
     private @Nullable List<Measure> only;
 
     @Option(names = "--candidates", paramLabel = "NAME", split = ",", converter = CandidateName.class,
-            description = "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied, rocksdb, sqlite, ehcache, disklrucache, "
-                    + "rfc; default all")
+            description = "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied, rocksdb, sqlite, ehcache, "
+                    + "disklrucache, rfc; default all")
     private @Nullable List<Candidate> candidates;
 
-    @Option(names = "--dir", paramLabel = "DIR", description = "where to write, into a new directory there; default the temporary directory")
+    @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
 
     @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
@@ -69,9 +71,13 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
     static CommandLine commandLine() {
         System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off"); // it tells of each cache that it opens
         CommandLine line = new CommandLine(new LocalStoreBenchmark());
-        line.setOut(new PrintWriter(System.out, false, StandardCharsets.UTF_8));
+        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
         line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
         line.setUsageHelpAutoWidth(true);
+        line.setExecutionExceptionHandler((failure, command, _) -> {
+            failure.printStackTrace(command.getErr());
+            return FAILED;
+        });
         return line;
     }
 
@@ -81,7 +87,7 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
         Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
         Report report = new Report(settings, spec.commandLine().getOut());
         try (Workplace workplace = Workplace.in(parent, spec.commandLine().getErr())) {
-            run(settings, workplace, report);
+            new BenchmarkRun(settings, workplace, report).play();
         }
         report.goals();
         if (json != null) {
@@ -90,63 +96,16 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
         return 0;
     }
 
-    private static void run(Settings settings, Workplace workplace, Report report) throws Exception {
-        Set<Measure> measures = settings.measures();
-        Material material = Material.workload(settings.seed(), settings.entries());
-        report.heading(material);
-        if (measures.contains(Measure.GET) || measures.contains(Measure.PUT) || measures.contains(Measure.OPEN)) {
-            filled(settings, workplace, report, material);
-        }
-        if (measures.contains(Measure.EVICT)) {
-            EvictMeasure evict = new EvictMeasure(settings, workplace);
-            evict.run();
-            report.add(evict.section());
-        }
-        if (measures.contains(Measure.OPEN)) {
-            OpenMeasure open = new OpenMeasure(settings, workplace);
-            open.run();
-            report.add(open.section());
-        }
-        if (measures.contains(Measure.DRIVER)) {
-            DriverMeasure driver = new DriverMeasure(settings, workplace);
-            driver.run();
-            report.add(driver.section());
-        }
-    }
-
-    /** What is measured on stores that hold all of the workload. */
-    private static void filled(Settings settings, Workplace workplace, Report report, Material material) throws Exception {
-        Path parent = workplace.directory("filled");
-        long capacity = 2 * material.bytes() + SPARE_CAPACITY;
-        GetMeasure get = new GetMeasure(settings, workplace);
-        TwoReaders two = new TwoReaders(settings, workplace);
-        PutMeasure put = new PutMeasure(settings, workplace);
-        boolean gets = settings.measures().contains(Measure.GET);
-        try (OpenStores stores = OpenStores.open(settings.owners(), parent, capacity)) {
-            put.fill(stores, material);
-            if (gets) {
-                get.run(stores, material);
-            }
-        }
-        if (gets) {
-            two.run(parent, capacity);
-            report.add(GetSection.of(settings, get, two));
-        }
-        if (settings.measures().contains(Measure.PUT)) {
-            report.add(put.section());
-        }
-        if (settings.measures().contains(Measure.OPEN)) {
-            FirstOpenMeasure first = new FirstOpenMeasure(settings, workplace);
-            first.run(parent, capacity);
-            report.add(first.section());
-        }
-        workplace.delete(parent);
-    }
-
     private Settings settings() {
-        requireAtLeast("--entries", entries, 20);
+        requireAtLeast("--entries", entries, LEAST_ENTRIES);
         requireAtLeast("--open-entries", openEntries, 1);
         requireAtLeast("--rounds", rounds, 1);
+        if (directory != null && Files.exists(directory) && !Files.isDirectory(directory)) {
+            throw wrong("--dir must name a directory: " + directory);
+        }
+        if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
+            throw wrong("--json must name a file in a directory that exists: " + json);
+        }
         List<Candidate> wanted = candidates == null ? List.of(Candidate.values()) : candidates;
         List<Candidate> ordered = Stream.of(Candidate.values())
                 .filter(candidate -> candidate == Candidate.RAW || wanted.contains(candidate))
@@ -157,8 +116,12 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
 
     private void requireAtLeast(String option, int value, int least) {
         if (value < least) {
-            throw new ParameterException(spec.commandLine(), option + " must be " + least + " or more, not " + value);
+            throw wrong(option + " must be " + least + " or more, not " + value);
         }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
     }
 
     private static final class MeasureName implements ITypeConverter<Measure> {

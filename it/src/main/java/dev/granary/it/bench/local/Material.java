@@ -19,8 +19,8 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Numbered entries of the sizes that compiled kernels have: log-normal, median 32 KiB, one in a hundred above 1 MiB; random content. The same
- * number is the same entry in every process with that seed. Entries are made when asked for, so that all of them need not fit in memory.
+ * Numbered entries of the sizes that compiled kernels have: log-normal, median 32 KiB, one in a hundred above 1 MiB; random content. The
+ * same number is the same entry in every process with that seed. Entries are made when asked for, so that all of them need not fit in memory.
  */
 final class Material {
     private static final Target TARGET = new Target(Backend.OPENCL, "bench", "Bench Device", "1");

@@ -15,7 +15,11 @@ final class OpenStores implements AutoCloseable {
     static OpenStores open(List<Candidate> owners, Path parent, long capacity) throws IOException {
         OpenStores opened = new OpenStores();
         for (Candidate owner : owners) {
-            opened.stores.put(owner, owner.open(parent, capacity));
+            try {
+                opened.stores.put(owner, owner.open(parent, capacity));
+            } catch (IOException | RuntimeException | LinkageError e) {
+                throw new IOException(owner.label() + " does not open; name what to compare without it by --candidates: " + e, e);
+            }
         }
         return opened;
     }

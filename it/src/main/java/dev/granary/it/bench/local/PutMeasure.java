@@ -16,6 +16,7 @@ final class PutMeasure {
     private final Settings settings;
     private final Workplace workplace;
     private final Rounds micros = new Rounds();
+    private final Rounds processorMicros = new Rounds();
     private final List<Double> hashMicros = new ArrayList<>();
 
     PutMeasure(Settings settings, Workplace workplace) {
@@ -31,9 +32,10 @@ final class PutMeasure {
             List<Item> part = material.items(
                     (int) ((long) material.count() * round / rounds), (int) ((long) material.count() * (round + 1) / rounds));
             for (Candidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
-                double spent = microsEach(part, stores.of(owner));
+                Stopwatch.Micros spent = microsEach(part, stores.of(owner));
                 if (round >= WARM_ROUNDS) {
-                    micros.add(owner, spent);
+                    micros.add(owner, spent.wall());
+                    processorMicros.add(owner, spent.processor());
                 }
                 workplace.settle();
             }
@@ -43,9 +45,10 @@ final class PutMeasure {
 
     Section section() {
         Section section = new Section("put", "put without sync, mean of an entry; medians of " + settings.rounds() + " rounds",
-                new Section.Column("micros", "us", 1), new Section.Column("ratio", "/ raw", 2));
+                new Section.Column("micros", "us", 1), new Section.Column("ratio", "/ raw", 2),
+                new Section.Column("processorRatio", "cpu / raw", 2));
         for (Candidate owner : settings.owners()) {
-            section.row(owner.label(), micros.median(owner), micros.ratioToRaw(owner));
+            section.row(owner.label(), micros.median(owner), micros.ratioToRaw(owner), processorMicros.ratioToRaw(owner));
         }
         section.row("(sha-256)", Rounds.median(hashMicros));
         section.goal(new Goal("put / raw", Goal.Bound.AT_MOST, GOAL, micros.ratioToRaw(Candidate.TIER)));
@@ -54,12 +57,12 @@ final class PutMeasure {
         return section;
     }
 
-    private static double microsEach(List<Item> items, Store store) throws IOException {
-        long start = System.nanoTime();
+    private static Stopwatch.Micros microsEach(List<Item> items, Store store) throws IOException {
+        Stopwatch stopwatch = new Stopwatch();
         for (Item item : items) {
             store.put(item);
         }
-        return (System.nanoTime() - start) / 1e3 / items.size();
+        return stopwatch.each(items.size());
     }
 
     private static double hashMicrosEach(List<Item> items) {

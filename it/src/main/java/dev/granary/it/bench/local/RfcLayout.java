@@ -14,8 +14,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
 /**
- * The layout of oneDNN's RFC for a persistent cache: {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} with the bytes in
- * use, under a readers-writer lock of threads and processes. The hash has 64 bits; {@code <n>} counts the keys that share it. The
+ * The layout of oneDNN's RFC for a persistent cache: {@code <hash>/<n>/key.bin} and {@code kernel.bin}, and {@code size.txt} with the bytes
+ * in use, under a readers-writer lock of threads and processes. The hash has 64 bits; {@code <n>} counts the keys that share it. The
  * frame is {@code kernel.bin}.
  */
 final class RfcLayout implements Store {

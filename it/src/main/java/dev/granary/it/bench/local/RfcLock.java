@@ -8,7 +8,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 
-/** A readers-writer lock of threads and processes. The first reader of a process takes the file's shared lock, the last one gives it back. */
+/** A readers-writer lock of threads and processes. The first reader of a process takes the file's shared lock, the last gives it back. */
 final class RfcLock implements AutoCloseable {
     private final FileChannel file;
     private final ReentrantReadWriteLock threads = new ReentrantReadWriteLock();

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** What was measured of each candidate, round by round. In each round all candidates take their turn, so a round's values belong together. */
+/** What was measured of each candidate, round by round. In each round all candidates take their turn: its values belong together. */
 final class Rounds {
     private final Map<Candidate, List<Double>> values = new EnumMap<>(Candidate.class);
 

@@ -2,7 +2,6 @@ package dev.granary.it.bench.local;
 
 import dev.granary.cache.Id;
 import java.io.IOException;
-import java.util.Collection;
 import java.util.Map;
 
 /** A store on one directory, open. Puts and removals come from one thread, reads from any number, each with a reader of its own. */
@@ -16,11 +15,17 @@ interface Store extends AutoCloseable {
     /** A new reader for one thread. */
     Reader reader(Candidate how) throws IOException;
 
-    /** The bytes of the frames that still hit, of those that were put; {@code put} has the length of each frame. */
+    /** The bytes of the frames that still hit; {@code put} has the length of each frame that was ever put. */
     default long liveBytes(Map<Id, Integer> put) throws IOException {
+        long bytes = 0;
         try (Reader reader = reader(owner())) {
-            return hits(reader, put.keySet(), put);
+            for (Map.Entry<Id, Integer> each : put.entrySet()) {
+                if (reader.get(each.getKey()) != Reader.ABSENT) {
+                    bytes += each.getValue();
+                }
+            }
         }
+        return bytes;
     }
 
     /** The candidate that this store is filled for. */
@@ -28,16 +33,6 @@ interface Store extends AutoCloseable {
 
     @Override
     void close() throws IOException;
-
-    private static long hits(Reader reader, Collection<Id> ids, Map<Id, Integer> lengths) throws IOException {
-        long bytes = 0;
-        for (Id id : ids) {
-            if (reader.get(id) != Reader.ABSENT) {
-                bytes += lengths.getOrDefault(id, 0);
-            }
-        }
-        return bytes;
-    }
 
     /** What one thread reads with. */
     interface Reader extends AutoCloseable {

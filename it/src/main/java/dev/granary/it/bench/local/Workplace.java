@@ -12,6 +12,8 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** The directory that a run writes in, which goes with it, also when the run is interrupted; and what a run says meanwhile. */
@@ -19,6 +21,9 @@ final class Workplace implements AutoCloseable {
     private static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
             "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
             "-Xmx1g", "-XX:MaxDirectMemorySize=4g");
+
+    private static final int DELETE_ATTEMPTS = 20;
+    private static final long DELETE_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Path directory;
     private final PrintWriter progress;
@@ -106,11 +111,17 @@ final class Workplace implements AutoCloseable {
         Runtime.getRuntime().removeShutdownHook(hook);
     }
 
+    /** The process ends in the middle of a measure, whose threads may still write. */
     private void deleteQuietly() {
-        try {
-            delete(directory);
-        } catch (IOException e) {
-            progress.println("not deleted: " + directory + ": " + e);
+        for (int attempt = 1; attempt <= DELETE_ATTEMPTS && Files.exists(directory); attempt++) {
+            try {
+                delete(directory);
+            } catch (IOException e) {
+                LockSupport.parkNanos(DELETE_PAUSE_NANOS);
+            }
+        }
+        if (Files.exists(directory)) {
+            progress.println("not deleted: " + directory);
         }
     }
 
