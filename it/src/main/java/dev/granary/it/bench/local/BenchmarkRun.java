@@ -64,6 +64,5 @@ record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
             first.run(parent, capacity);
             report.add(first.section());
         }
-        workplace.delete(parent);
     }
 }

@@ -26,7 +26,7 @@ import java.util.Set;
 /** A verified look-up of a compiled kernel in the local tier, against the driver's own load of the same binary from memory. */
 final class DriverMeasure {
     private static final Set<String> KERNELS = Set.of("vector-add", "gemm-16", "convolution-3x3", "bitonic-sort", "lattice-boltzmann");
-    private static final int WARM_ROUNDS = 200;
+    private static final int WARM_ROUNDS = 5000;
     private static final int LOOKUPS = 20; // of one kernel, for each of the driver's loads
     private static final double GOAL_PERCENT = 0.5;
 

@@ -61,7 +61,6 @@ final class EvictMeasure {
         for (Bounded store : stores.values()) {
             store.close();
         }
-        workplace.delete(parent);
     }
 
     Section section() {

@@ -51,8 +51,6 @@ final class OpenMeasure {
                 }
             }
         }
-        workplace.say("deleting them");
-        workplace.delete(parent);
     }
 
     Section section() {

@@ -81,7 +81,7 @@ final class Workplace implements AutoCloseable {
         return Files.readString(directory.resolve("errors"), UTF_8);
     }
 
-    void delete(Path tree) throws IOException {
+    private static void delete(Path tree) throws IOException {
         Files.walkFileTree(tree, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
@@ -105,8 +105,10 @@ final class Workplace implements AutoCloseable {
         });
     }
 
+    /** Deletes all at once, at the end: for a while after many files were deleted, some file systems create others slowly. */
     @Override
     public void close() throws IOException {
+        say("deleting what was written");
         delete(directory);
         Runtime.getRuntime().removeShutdownHook(hook);
     }
