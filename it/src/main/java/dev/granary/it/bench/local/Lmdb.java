@@ -1,86 +1,99 @@
 package dev.granary.it.bench.local;
 
-import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.format.Compression;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.Id;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import org.lmdbjava.Dbi;
 import org.lmdbjava.DbiFlags;
 import org.lmdbjava.Env;
 import org.lmdbjava.EnvFlags;
 import org.lmdbjava.Txn;
 
-/** LMDB through lmdbjava: one transaction per operation, nothing synced, since the local tier does not either. */
-final class Lmdb implements Candidate {
-    private static final long MAP_BYTES = 8L << 30;
+/** LMDB through lmdbjava: one transaction per operation, nothing synced; a reader renews its own transaction. */
+final class Lmdb implements Store {
+    private static final long MAP_BYTES = 32L << 30;
 
     private final Env<ByteBuffer> environment;
     private final Dbi<ByteBuffer> database;
-    private final Kind kind;
+    private final ByteBuffer key = ByteBuffer.allocateDirect(32);
 
-    Lmdb(Path directory, Kind kind) throws IOException {
-        Files.createDirectories(directory);
-        this.kind = kind;
-        this.environment = Env.create().setMapSize(MAP_BYTES).setMaxDbs(1).open(directory.toFile(), EnvFlags.MDB_NOSYNC, EnvFlags.MDB_NOTLS);
+    Lmdb(Path directory) {
+        this.environment = Env.create().setMapSize(MAP_BYTES).setMaxDbs(1)
+                .open(directory.toFile(), EnvFlags.MDB_NOSYNC, EnvFlags.MDB_NOTLS);
         this.database = environment.openDbi("entries", DbiFlags.MDB_CREATE);
     }
 
-    private Lmdb(Env<ByteBuffer> environment, Dbi<ByteBuffer> database, Kind kind) {
-        this.environment = environment;
-        this.database = database;
-        this.kind = kind;
-    }
-
-    /** The same database, read the other way: LMDB must not be opened twice in one process. */
-    Lmdb copying() {
-        return new Lmdb(environment, database, Kind.LMDB_COPIED);
-    }
-
     @Override
-    public void put(Entry entry) {
-        byte[] bytes = EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+    public void put(Item item) {
         try (Txn<ByteBuffer> transaction = environment.txnWrite()) {
-            ByteBuffer place = database.reserve(transaction, key(entry), bytes.length);
-            place.put(bytes);
+            ByteBuffer place = database.reserve(transaction, set(key, item.id()), item.frame().length);
+            place.put(item.frame());
             transaction.commit();
         }
     }
 
     @Override
-    public long get(Entry entry) throws IOException {
-        try (Txn<ByteBuffer> transaction = environment.txnRead()) {
-            ByteBuffer found = database.get(transaction, key(entry));
-            if (found == null) {
-                throw new IOException("not there: " + entry);
-            }
-            MemorySegment stored = MemorySegment.ofBuffer(found);
-            if (kind == Kind.LMDB_COPIED) {
-                stored = Arena.ofAuto().allocate(stored.byteSize()).copyFrom(stored);
-            }
-            if (EntryFormat.decode(stored, entry.id(), Verification.CHECKSUMS) instanceof LoadResult.Hit hit) {
-                return hit.entry().binaries().byteSize();
-            }
-            throw new IOException("no hit: " + entry);
+    public void remove(Id id) {
+        try (Txn<ByteBuffer> transaction = environment.txnWrite()) {
+            database.delete(transaction, set(key, id));
+            transaction.commit();
         }
     }
 
     @Override
-    public void close() {
-        if (!environment.isClosed()) {
-            environment.close();
-        }
+    public Reader reader(Candidate how) {
+        return new LmdbReader(how == Candidate.LMDB_COPIED ? Frames.buffer() : null);
     }
 
-    private static ByteBuffer key(Entry entry) {
-        byte[] hash = entry.id().hash().bytes();
-        return ByteBuffer.allocateDirect(hash.length).put(hash).flip();
+    @Override
+    public Candidate owner() {
+        return Candidate.LMDB;
+    }
+
+    @Override
+    public void close() {
+        environment.close();
+    }
+
+    private static ByteBuffer set(ByteBuffer key, Id id) {
+        return key.clear().put(id.hash().bytes()).flip();
+    }
+
+    private final class LmdbReader implements Reader {
+        private final ByteBuffer key = ByteBuffer.allocateDirect(32);
+        private final Txn<ByteBuffer> transaction = environment.txnRead();
+        private final MemorySegment copy;
+
+        LmdbReader(@Nullable ByteBuffer copy) {
+            this.copy = copy == null ? MemorySegment.NULL : MemorySegment.ofBuffer(copy);
+            transaction.reset();
+        }
+
+        @Override
+        public long get(Id id) throws IOException {
+            transaction.renew();
+            try {
+                ByteBuffer found = database.get(transaction, set(key, id));
+                if (found == null) {
+                    return ABSENT;
+                }
+                MemorySegment frame = MemorySegment.ofBuffer(found);
+                return Frames.verified(copy.equals(MemorySegment.NULL) ? frame : copied(frame), id);
+            } finally {
+                transaction.reset();
+            }
+        }
+
+        private MemorySegment copied(MemorySegment frame) {
+            return copy.asSlice(0, frame.byteSize()).copyFrom(frame);
+        }
+
+        @Override
+        public void close() {
+            transaction.close();
+        }
     }
 }

@@ -1,127 +1,144 @@
 package dev.granary.it.bench.local;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import dev.granary.cache.Entry;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.lang.management.ManagementFactory;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
-import java.util.Random;
-import java.util.stream.DoubleStream;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
 
 /**
- * Compares what may carry the local tier, all in one run: puts, warm gets, and the first get of a new process. Prints medians and their
- * ratios to reading files without a check. Leaves its files behind: give it a directory to throw away.
+ * {@code ./granary bench local}: the local tier against what else may carry it, and against reading files without any check. Everything it
+ * writes goes at its end; {@code docs/local-benchmark.md} says what is measured and how.
  */
-public final class LocalStoreBenchmark {
-    private static final int ROUNDS = 9;
-    private static final int WARM_ROUNDS = 4;
-    private static final int STARTS = 9;
+@Command(
+        name = "granary bench local",
+        mixinStandardHelpOptions = true,
+        description = "Measure the local tier against files, LMDB, RocksDB, SQLite, Ehcache, DiskLruCache and the layout of oneDNN's RFC.")
+public final class LocalStoreBenchmark implements Callable<Integer> {
+    private static final int LEAST_ENTRIES = 20;
+    private static final int FAILED = 1;
 
-    private LocalStoreBenchmark() {}
+    @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
+    private int entries;
 
-    /** Arguments: an empty directory, the number of entries. */
-    public static void main(String[] arguments) throws Exception {
-        Path directory = Path.of(arguments[0]);
-        List<Entry> entries = Material.entries(Integer.parseInt(arguments[1]));
-        List<Entry> typical = entries.stream().filter(e -> e.binaries().byteSize() >> 10 >= 24 && e.binaries().byteSize() >> 10 < 40).toList();
-        System.out.printf(Locale.ROOT, "%d entries, %d MB, %d of about 32 KiB%n", entries.size(),
-                entries.stream().mapToLong(e -> e.binaries().byteSize()).sum() / 1_000_000, typical.size());
+    @Option(names = "--open-entries", paramLabel = "N", defaultValue = "1000000",
+            description = "tiny entries of the store that is opened in a warm JVM; ${DEFAULT-VALUE}")
+    private int openEntries;
 
-        Map<Candidate.Kind, Candidate> candidates = new EnumMap<>(Candidate.Kind.class);
-        Map<Candidate.Kind, Double> puts = new EnumMap<>(Candidate.Kind.class);
-        for (Candidate.Kind kind : Candidate.Kind.values()) {
-            if (candidates.get(Candidate.Kind.LMDB_IN_PLACE) instanceof Lmdb same && kind == Candidate.Kind.LMDB_COPIED) {
-                candidates.put(kind, same.copying());
-            } else {
-                Candidate candidate = kind.open(directory);
-                candidates.put(kind, candidate);
-                puts.put(kind, microsEach(entries, candidate::put));
-            }
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "9", description = "rounds that count; ${DEFAULT-VALUE}")
+    private int rounds;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides sizes, contents, orders; ${DEFAULT-VALUE}")
+    private long seed;
+
+    @Option(names = "--only", paramLabel = "MEASURE", split = ",", converter = MeasureName.class,
+            description = "what to measure: get, put, evict, open, driver; default all")
+    private @Nullable List<Measure> only;
+
+    @Option(names = "--candidates", paramLabel = "NAME", split = ",", converter = CandidateName.class,
+            description = "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied, rocksdb, sqlite, ehcache, "
+                    + "disklrucache, rfc; default all")
+    private @Nullable List<Candidate> candidates;
+
+    @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
+    private @Nullable Path directory;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
+    private @Nullable Path json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
+    public static void main(String[] arguments) {
+        System.exit(commandLine().execute(arguments));
+    }
+
+    static CommandLine commandLine() {
+        System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off"); // it tells of each cache that it opens
+        CommandLine line = new CommandLine(new LocalStoreBenchmark());
+        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
+        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
+        line.setUsageHelpAutoWidth(true);
+        line.setExecutionExceptionHandler((failure, command, _) -> {
+            failure.printStackTrace(command.getErr());
+            return FAILED;
+        });
+        return line;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        Settings settings = settings();
+        Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
+        Report report = new Report(settings, spec.commandLine().getOut());
+        try (Workplace workplace = Workplace.in(parent, spec.commandLine().getErr())) {
+            new BenchmarkRun(settings, workplace, report).play();
         }
-        print("put, all sizes, us", puts);
-        print("get, all sizes, us", gets(candidates, entries));
-        print("get, about 32 KiB, us", gets(candidates, typical));
-        for (Candidate candidate : candidates.values()) {
-            candidate.close();
+        report.goals();
+        if (json != null) {
+            report.write(json);
         }
-        print("first open and get in a new process, ms", starts(directory));
+        return 0;
     }
 
-    @FunctionalInterface
-    private interface Operation {
-        void on(Entry entry) throws IOException;
-    }
-
-    private static double microsEach(List<Entry> entries, Operation operation) throws IOException {
-        long start = System.nanoTime();
-        for (Entry entry : entries) {
-            operation.on(entry);
+    private Settings settings() {
+        requireAtLeast("--entries", entries, LEAST_ENTRIES);
+        requireAtLeast("--open-entries", openEntries, 1);
+        requireAtLeast("--rounds", rounds, 1);
+        if (directory != null && Files.exists(directory) && !Files.isDirectory(directory)) {
+            throw wrong("--dir must name a directory: " + directory);
         }
-        return (System.nanoTime() - start) / 1e3 / entries.size();
-    }
-
-    private static Map<Candidate.Kind, Double> gets(Map<Candidate.Kind, Candidate> candidates, List<Entry> entries) throws IOException {
-        Map<Candidate.Kind, List<Double>> rounds = new EnumMap<>(Candidate.Kind.class);
-        List<Entry> shuffled = new ArrayList<>(entries);
-        for (int round = 0; round < WARM_ROUNDS + ROUNDS; round++) {
-            Collections.shuffle(shuffled, new Random(round));
-            for (Map.Entry<Candidate.Kind, Candidate> each : candidates.entrySet()) {
-                double micros = microsEach(shuffled, each.getValue()::get);
-                if (round >= WARM_ROUNDS) {
-                    rounds.computeIfAbsent(each.getKey(), _ -> new ArrayList<>()).add(micros);
-                }
-            }
+        if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
+            throw wrong("--json must name a file in a directory that exists: " + json);
         }
-        Map<Candidate.Kind, Double> medians = new EnumMap<>(Candidate.Kind.class);
-        rounds.forEach((kind, micros) -> medians.put(kind, median(micros.stream().mapToDouble(Double::doubleValue))));
-        return medians;
+        List<Candidate> wanted = candidates == null ? List.of(Candidate.values()) : candidates;
+        List<Candidate> ordered = Stream.of(Candidate.values())
+                .filter(candidate -> candidate == Candidate.RAW || wanted.contains(candidate))
+                .toList();
+        Set<Measure> measures = only == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(only);
+        return new Settings(seed, entries, openEntries, rounds, measures, ordered);
     }
 
-    private static Map<Candidate.Kind, Double> starts(Path directory) throws IOException, InterruptedException {
-        Map<Candidate.Kind, double[]> millis = new EnumMap<>(Candidate.Kind.class);
-        for (int i = 0; i < STARTS; i++) {
-            for (Candidate.Kind kind : Candidate.Kind.values()) {
-                millis.computeIfAbsent(kind, _ -> new double[STARTS])[i] = start(directory, kind);
-            }
-        }
-        Map<Candidate.Kind, Double> medians = new EnumMap<>(Candidate.Kind.class);
-        millis.forEach((kind, all) -> medians.put(kind, median(Arrays.stream(all))));
-        return medians;
-    }
-
-    private static double start(Path directory, Candidate.Kind kind) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), FirstOpen.class.getName(), directory.toString(), kind.name()));
-        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
-        try (BufferedReader out = process.inputReader(UTF_8)) {
-            String line = out.readLine();
-            process.waitFor();
-            if (line == null) {
-                throw new IOException(kind + " did not start");
-            }
-            return Double.parseDouble(line);
+    private void requireAtLeast(String option, int value, int least) {
+        if (value < least) {
+            throw wrong(option + " must be " + least + " or more, not " + value);
         }
     }
 
-    private static double median(DoubleStream values) {
-        double[] sorted = values.sorted().toArray();
-        return sorted[sorted.length / 2];
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
     }
 
-    private static void print(String what, Map<Candidate.Kind, Double> values) {
-        Double raw = values.get(Candidate.Kind.RAW);
-        values.forEach((kind, value) -> System.out.printf(Locale.ROOT, "%-42s %-14s %10.2f   %.2f x raw%n", what, kind, value,
-                raw == null ? Double.NaN : value / raw));
+    private static final class MeasureName implements ITypeConverter<Measure> {
+        @Override
+        public Measure convert(String value) {
+            return known(Measure.ofLabel(value), value, Stream.of(Measure.values()).map(Measure::label).toList());
+        }
+    }
+
+    private static final class CandidateName implements ITypeConverter<Candidate> {
+        @Override
+        public Candidate convert(String value) {
+            return known(Candidate.ofLabel(value), value, Stream.of(Candidate.values()).map(Candidate::label).toList());
+        }
+    }
+
+    private static <T> T known(Optional<T> found, String value, List<String> names) {
+        return found.orElseThrow(() -> new TypeConversionException("'" + value + "' is none of " + String.join(", ", names)));
     }
 }

@@ -1,4 +1,4 @@
-/** Measures what may carry the local tier: files, LMDB, and reading without any check. */
+/** Measures the local tier against what else may carry it, and against reading files without any check. */
 @NullMarked
 package dev.granary.it.bench.local;
 

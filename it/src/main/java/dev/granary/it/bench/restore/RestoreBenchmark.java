@@ -14,13 +14,13 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.it.bench.DriverCaches;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 
@@ -35,10 +35,6 @@ public final class RestoreBenchmark {
     private static final int ROUNDS = 9;
     private static final int COMPILE_ROUNDS = 3;
 
-    /** One thread at a time compiles or takes binaries here, so PoCL's cache can be off altogether: each round must compile. */
-    private static final Map<String, String> LOWER_CACHES_OFF =
-            Map.of("POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
-
     private final OpenClEngine engine;
     private final Path directory;
 
@@ -52,15 +48,12 @@ public final class RestoreBenchmark {
 
     /** Runs it; takes some minutes. */
     public static void main(String[] arguments) throws Exception {
-        for (Map.Entry<String, String> off : LOWER_CACHES_OFF.entrySet()) {
-            if (!off.getValue().equals(System.getenv(off.getKey()))) {
-                throw new IllegalStateException("Set " + off.getKey() + "=" + off.getValue()
-                        + " in the environment: the driver's own cache would be measured");
-            }
-        }
+        DriverCaches.remedy().ifPresent(remedy -> {
+            throw new IllegalStateException(remedy);
+        });
         OpenClDevice device = OpenCl.devices().getFirst();
         Path directory = Files.createTempDirectory("granary-restore-");
-        System.out.println("Device: " + device + ". Lower caches off: " + LOWER_CACHES_OFF);
+        System.out.println("Device: " + device + ". Lower caches off: " + DriverCaches.OFF);
         System.out.println("Medians of " + ROUNDS + " (compiling: " + COMPILE_ROUNDS + "), ms, loading and first launches included.");
         System.out.printf("%-18s %10s %10s %10s %14s %14s%n", "kernel", "compile", "local", "driver", "compile/local", "local/driver");
         List<Row> rows = new ArrayList<>();
