@@ -285,6 +285,7 @@ final class CorruptionTest {
                 }
             }
         }
+        tier.clear(); // nobody else names ids like this
     }
 
     /** Stores the three anew, one behind the other; returns where the one in the middle lies. */

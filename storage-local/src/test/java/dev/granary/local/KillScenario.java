@@ -54,7 +54,7 @@ record KillScenario(Work work, Step step) {
         /** Stores until the index is full. */
         FILL_INDEX("many filler 200 100", INDEX_WRITTEN, INDEX_REPLACED),
         /** Removes all entries. */
-        CLEAR("clear", LOCKED, MARKED, INDEX_WRITTEN, INDEX_REPLACED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
+        CLEAR("clear", LOCKED, MARKED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
         /** Gives a segment back of which every other entry left. */
         SWEEP_HALVED("sweep", LOCKED, MARKED, CLOSED, PUNCHED),
         /** Gives a segment back of which all but a few entries left. */
@@ -127,7 +127,7 @@ record KillScenario(Work work, Step step) {
     /** True where the old entries are there after the step. */
     boolean keepsOld() {
         return work != Work.FIRST_STORE
-                && (work != Work.CLEAR || EnumSet.of(LOCKED, MARKED, INDEX_WRITTEN).contains(step));
+                && (work != Work.CLEAR || EnumSet.of(LOCKED, MARKED).contains(step));
     }
 
     /** True where the new entry is there after the step. */

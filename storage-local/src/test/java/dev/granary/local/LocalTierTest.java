@@ -102,6 +102,7 @@ final class LocalTierTest {
                     assertHit(i == 2 ? other : all.get(i), tier.load(all.get(i).id()));
                 }
             }
+            tier.clear(); // nobody else names ids like this
         }
     }
 

@@ -67,7 +67,7 @@ final class PowerCutTest {
             String what = "tree " + i + " of " + ids + " ids" + (restarted ? ", restarted" : "");
             try {
                 hits += recover(crashed, restarted, what);
-                Invariants.check(crashed);
+                Invariants.checkFiles(crashed); // an id may have entries of two ages: one serves, both are evicted in their time
                 empty(crashed);
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(what + ": " + e.getMessage(), e);
