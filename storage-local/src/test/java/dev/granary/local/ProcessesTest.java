@@ -184,6 +184,42 @@ final class ProcessesTest {
         }
     }
 
+    static List<KillScenario> unlocked() {
+        return KillScenario.unlocked();
+    }
+
+    @ParameterizedTest(name = "D5 goes on after {0}")
+    @MethodSource("unlocked")
+    @DisplayName("D5 a process stands still after each step while another removes everything, then goes on: what is stored is there, and whole")
+    void goesOnAfter(KillScenario scenario) throws Exception {
+        Entry other = Material.entry("other", SIZE);
+        Entry fresh = Material.entry("fresh", SIZE);
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build());
+                TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
+            scenario.work().prepare(tier);
+            process.ask("stop " + scenario.step());
+            assertEquals("AT " + scenario.step(), process.ask(scenario.work().command()));
+            tier.clear(); // gives back the segments that the process writes to, or that it is about to give back
+            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+
+            String answer = process.goOn();
+            if (scenario.work() == KillScenario.Work.STORE) {
+                assertEquals("Stored", answer);
+                assertEquals(scenario.step() != Step.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
+            } else {
+                assertEquals(scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true", answer);
+            }
+            assertHit(other, tier.load(other.id()));
+            assertEquals("Stored", process.ask("store next " + SIZE));
+            Entry next = Material.entry("next", SIZE);
+            assertHit(next, tier.load(next.id()));
+            assertInstanceOf(LoadResult.Absent.class, tier.load(Material.entry("nothing", 1).id()));
+            tier.list(listed -> assertInstanceOf(LoadResult.Hit.class, tier.read(listed), listed.toString()));
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(0, process.finish());
+        }
+    }
+
     private static void assertIsThere(KillScenario scenario, LocalTier tier) {
         for (String name : List.of("old0", "old1")) {
             Entry old = Material.entry(name, SIZE);
