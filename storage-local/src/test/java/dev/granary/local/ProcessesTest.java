@@ -142,6 +142,28 @@ final class ProcessesTest {
     }
 
     @Test
+    @DisplayName("E3 the process that evicts stands still: others store up to a quarter more, then fail softly, and go on once it is killed")
+    void sweeperStandsStill() throws Exception {
+        long capacity = 2 << 20;
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
+                TierProcess process = TierProcess.start(directory(), capacity)) {
+            tier.store(Material.entry("old0", SIZE));
+            process.ask("stop " + Step.CLOSED);
+            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            int stored = 0;
+            while (tier.store(Material.entry("more" + stored, SIZE)) instanceof StoreResult.Stored) {
+                stored++;
+            }
+            assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("more" + stored, SIZE)));
+            assertTrue(tier.diskBytes() > capacity && tier.diskBytes() < capacity / 2 * 3, () -> tier.diskBytes() + " bytes on the disk");
+            assertHit(Material.entry("old0", SIZE), tier.load(Material.entry("old0", SIZE).id()));
+            process.kill();
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("more" + stored, SIZE)));
+            assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
+        }
+    }
+
+    @Test
     @DisplayName("D4 there is a scenario for every step")
     void allSteps() {
         assertEquals(EnumSet.allOf(Step.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
