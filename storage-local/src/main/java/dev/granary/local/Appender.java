@@ -28,7 +28,7 @@ final class Appender {
      * @param parts the entry's bytes
      * @param length how many
      * @param capacity of the store, which decides on the length of a new segment
-     * @return where it lies
+     * @return where it lies; 0 where its segment was removed while it was written
      */
     long append(List<MemorySegment> parts, long length, long capacity) throws IOException {
         long units = Tail.units(length);
@@ -37,20 +37,27 @@ final class Appender {
         StoreFiles files = store.filesToWrite();
         boolean done = false;
         try {
-            Segment segment = files.segments().get(Tail.segment(location));
-            long at = Tail.offset(location);
-            for (MemorySegment part : parts) {
-                segment.write(at, part);
-                at += part.byteSize();
-                store.steps().done(Step.PART_WRITTEN);
-            }
-            done = true;
+            done = write(files.segments().get(Tail.segment(location)), Tail.offset(location), parts);
             return location;
+        } catch (NoSuchFileException e) {
+            done = true;
+            files.segments().forget(Tail.segment(location));
+            return 0;
         } finally {
             if (!done) { // a full disk: give the room back, unless another has taken the next
                 files.state().exchange(State.TAIL, Tail.withCheck(location + units), Tail.withCheck(location));
             }
         }
+    }
+
+    private boolean write(Segment segment, long offset, List<MemorySegment> parts) throws IOException {
+        long at = offset;
+        for (MemorySegment part : parts) {
+            segment.write(at, part);
+            at += part.byteSize();
+            store.steps().done(Step.PART_WRITTEN);
+        }
+        return true;
     }
 
     private long reserve(long units, long capacity) throws IOException {

@@ -31,9 +31,8 @@ final class Commit {
     void enter(Id id, List<MemorySegment> parts, long length, long capacity, long nowMicros) throws IOException {
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             long location = appender.append(parts, length, capacity);
-            boolean entered = store.change(files -> enter(files, id, location, Tail.units(length), nowMicros));
-            store.steps().done(Step.COMMITTED);
-            if (entered) {
+            if (location != 0 && store.change(files -> enter(files, id, location, Tail.units(length), nowMicros))) {
+                store.steps().done(Step.COMMITTED);
                 return;
             }
         }

@@ -35,6 +35,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     private static final int TOLERATED_FRACTION = 16;
     private static final int INTOLERABLE_FRACTION = 4;
     private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long STORE_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Path directory;
@@ -50,6 +51,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     private final LongAdder refusedTooLarge = new LongAdder();
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile long capacity;
+    private volatile long impatientUntil = System.nanoTime();
 
     private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
@@ -304,10 +306,22 @@ public final class LocalTier implements PersistentCache, Catalog {
         }
     }
 
-    /** False where far too much lies on the disk and cannot be made less. */
+    /** False where far too much lies on the disk and cannot be made less; waits a moment for another that evicts. */
     private boolean makeRoom() {
         long tolerable = capacity + capacity / INTOLERABLE_FRACTION;
-        return diskBytes() <= tolerable || sweep.run(capacity, policy) || diskBytes() <= tolerable;
+        long start = System.nanoTime();
+        boolean waits = start - impatientUntil >= 0; // who waited in vain a moment ago does not wait again
+        while (diskBytes() > tolerable && !sweep.run(capacity, policy)) {
+            if (!waits) {
+                return false;
+            }
+            if (System.nanoTime() - start > STORE_PATIENCE_NANOS) {
+                impatientUntil = System.nanoTime() + SWEEPER_PATIENCE_NANOS;
+                return false;
+            }
+            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
+        }
+        return true;
     }
 
     private void keepCapacity() {

@@ -58,6 +58,14 @@ final class Segments {
         segment.close();
     }
 
+    /** Lets go of the segment with that number, whose file is gone. */
+    void forget(int number) {
+        Segment segment = mapped.get(number);
+        if (segment != null) {
+            drop(segment);
+        }
+    }
+
     /** Lets go of all segments that were removed. */
     void dropGone() {
         for (Segment segment : mapped()) {

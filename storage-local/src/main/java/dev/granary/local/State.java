@@ -56,6 +56,7 @@ final class State implements AutoCloseable {
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
     private static final int SWEEP_REGION = BYTES + 1;
+    private static final int SMALLEST_BLOCK = 512;
 
     private final FileChannel channel;
     private final MappedByteBuffer page;
@@ -83,10 +84,15 @@ final class State implements AutoCloseable {
         }
     }
 
-    /** Makes the file as long as it should be, in a block of its own: no hole that a full disk refuses to fill later. */
+    /**
+     * Makes the file as long as it should be, in blocks of its own: no hole that a full disk refuses to fill later. Writes only the last byte
+     * of each block, where no word lies: another process may have set the page up since its length was looked at.
+     */
     private static void fill(FileChannel channel) throws IOException {
-        if (channel.size() < BYTES) {
-            channel.write(ByteBuffer.allocate((int) (BYTES - channel.size())), channel.size());
+        for (long last = SMALLEST_BLOCK - 1; last < BYTES; last += SMALLEST_BLOCK) {
+            if (channel.size() <= last) {
+                channel.write(ByteBuffer.allocate(1), last);
+            }
         }
     }
 

@@ -48,7 +48,7 @@ record KillScenario(Work work, Step step) {
         FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
                 ENTERED, COUNTED, COMMITTED),
         /** Stores another content under an id. */
-        REPLACE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ENTERED, COUNTED, COMMITTED),
         /** Stores until a segment is full. */
         FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, TAIL_MOVED),
         /** Stores until the index is full. */
@@ -56,13 +56,13 @@ record KillScenario(Work work, Step step) {
         /** Removes all entries. */
         CLEAR("clear", LOCKED, MARKED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
         /** Gives a segment back of which every other entry left. */
-        SWEEP_HALVED("sweep", LOCKED, MARKED, CLOSED, PUNCHED),
+        SWEEP_HALVED("sweep", MARKED, CLOSED, PUNCHED),
         /** Gives a segment back of which all but a few entries left. */
         SWEEP_SPARSE("sweep", MOVED, MARKED_GONE, REMOVED, RESERVED, PART_WRITTEN),
         /** Gives a segment back of which all entries left. */
         SWEEP_EMPTY("sweep", MARKED_GONE, REMOVED),
         /** Evicts. */
-        LOWER_CAPACITY("capacity " + 2 * (1 << 20), LOCKED, MARKED, EVICTED, CLOSED, PUNCHED, MARKED_GONE, REMOVED);
+        LOWER_CAPACITY("capacity " + 2 * (1 << 20), MARKED, EVICTED, MARKED_GONE, REMOVED);
 
         private final String command;
         private final List<Step> steps;
@@ -117,6 +117,12 @@ record KillScenario(Work work, Step step) {
             work.steps.forEach(step -> all.add(new KillScenario(work, step)));
         }
         return all;
+    }
+
+    /** Those in which others can go on while the process stands still, once for each way of working. */
+    static List<KillScenario> unlocked() {
+        Set<Work> works = EnumSet.of(Work.STORE, Work.SWEEP_HALVED, Work.SWEEP_SPARSE, Work.LOWER_CAPACITY);
+        return all().stream().filter(each -> !each.holdsLock() && works.contains(each.work)).toList();
     }
 
     /** True where the process holds the commit lock after the step. */

@@ -142,6 +142,28 @@ final class ProcessesTest {
     }
 
     @Test
+    @DisplayName("E3 the process that evicts stands still: others store up to a quarter more, then fail softly, and go on once it is killed")
+    void sweeperStandsStill() throws Exception {
+        long capacity = 2 << 20;
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
+                TierProcess process = TierProcess.start(directory(), capacity)) {
+            tier.store(Material.entry("old0", SIZE));
+            process.ask("stop " + Step.CLOSED);
+            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            int stored = 0;
+            while (tier.store(Material.entry("more" + stored, SIZE)) instanceof StoreResult.Stored) {
+                stored++;
+            }
+            assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("more" + stored, SIZE)));
+            assertTrue(tier.diskBytes() > capacity && tier.diskBytes() < capacity / 2 * 3, () -> tier.diskBytes() + " bytes on the disk");
+            assertHit(Material.entry("old0", SIZE), tier.load(Material.entry("old0", SIZE).id()));
+            process.kill();
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("more" + stored, SIZE)));
+            assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
+        }
+    }
+
+    @Test
     @DisplayName("D4 there is a scenario for every step")
     void allSteps() {
         assertEquals(EnumSet.allOf(Step.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
@@ -181,6 +203,42 @@ final class ProcessesTest {
             assertEquals(Invariants.entryBytes(tier), tier.usedBytes(), "the counts were put in order by themselves");
             assertEquals(Invariants.listed(tier).size(), tier.survey().entries());
             assertIsThere(scenario, tier);
+        }
+    }
+
+    static List<KillScenario> unlocked() {
+        return KillScenario.unlocked();
+    }
+
+    @ParameterizedTest(name = "D5 goes on after {0}")
+    @MethodSource("unlocked")
+    @DisplayName("D5 a process stands still after each step while another removes everything, then goes on: what is stored is there, and whole")
+    void goesOnAfter(KillScenario scenario) throws Exception {
+        Entry other = Material.entry("other", SIZE);
+        Entry fresh = Material.entry("fresh", SIZE);
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build());
+                TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
+            scenario.work().prepare(tier);
+            process.ask("stop " + scenario.step());
+            assertEquals("AT " + scenario.step(), process.ask(scenario.work().command()));
+            tier.clear(); // gives back the segments that the process writes to, or that it is about to give back
+            assertInstanceOf(StoreResult.Stored.class, tier.store(other));
+
+            String answer = process.goOn();
+            if (scenario.work() == KillScenario.Work.STORE) {
+                assertEquals("Stored", answer);
+                assertEquals(scenario.step() != Step.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
+            } else {
+                assertEquals(scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true", answer);
+            }
+            assertHit(other, tier.load(other.id()));
+            assertEquals("Stored", process.ask("store next " + SIZE));
+            Entry next = Material.entry("next", SIZE);
+            assertHit(next, tier.load(next.id()));
+            assertInstanceOf(LoadResult.Absent.class, tier.load(Material.entry("nothing", 1).id()));
+            tier.list(listed -> assertInstanceOf(LoadResult.Hit.class, tier.read(listed), listed.toString()));
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(0, process.finish());
         }
     }
 

@@ -16,7 +16,7 @@ import java.util.Objects;
 
 /**
  * Another process with a tier on a directory, which does what it is told over its standard input and answers in single lines. It can be told
- * to stand still for ever after the next step of a kind: it then says {@code AT} and the step instead of its answer.
+ * to stand still after the next step of a kind: it then says {@code AT} and the step, and nothing more before it is told to go on.
  */
 final class TierProcess implements AutoCloseable {
     private final Process process;
@@ -52,6 +52,11 @@ final class TierProcess implements AutoCloseable {
         return answer();
     }
 
+    /** Lets a process that stands still go on; returns the answer to what it was told before. */
+    String goOn() throws IOException {
+        return ask("");
+    }
+
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
@@ -75,6 +80,7 @@ final class TierProcess implements AutoCloseable {
         String[] stopAfter = {""};
         Step.Listener listener = step -> {
             if (step.name().equals(stopAfter[0])) {
+                stopAfter[0] = "";
                 System.out.println("AT " + step);
                 standStill();
             }
@@ -133,12 +139,11 @@ final class TierProcess implements AutoCloseable {
 
     private static void standStill() {
         try {
-            while (System.in.read() >= 0) {
-                // until killed, or until the parent is gone
+            if (System.in.read() < 0) { // the parent is gone
+                Runtime.getRuntime().halt(1);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Runtime.getRuntime().halt(1);
     }
 }

@@ -70,8 +70,8 @@ final class Examination {
             found(Kind.STUCK, 1, "the first store of a new process failed");
         }
         tier.discard(probe);
+        count(); // first: reading what is listed takes nothing away
         look();
-        count();
         sweep();
         look();
         count();
