@@ -16,10 +16,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -32,37 +30,28 @@ import java.util.function.Function;
  * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
-    private static final int TOLERATED_FRACTION = 16;
-    private static final int INTOLERABLE_FRACTION = 4;
-    private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
-    private static final long STORE_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-
     private final Path directory;
     private final SegmentStore store;
     private final Shelf shelf;
     private final Commit commit;
     private final Uses uses;
     private final Sweep sweep;
-    private final Maintenance maintenance;
+    private final Bound bound;
     private final EvictionPolicy policy;
     private final Trouble trouble = new Trouble();
     private final LongAdder healed = new LongAdder();
     private final LongAdder refusedTooLarge = new LongAdder();
     private final AtomicBoolean closed = new AtomicBoolean();
-    private volatile long capacity;
-    private volatile long impatientUntil = System.nanoTime();
 
     private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
         this.policy = config.policy();
-        this.capacity = config.capacityBytes();
         this.store = SegmentStore.share(real, boot, steps);
         this.shelf = new Shelf(naming);
         this.commit = new Commit(store, shelf);
         this.uses = new Uses(store, config.clock(), config.background(), trouble);
         this.sweep = new Sweep(store, trouble);
-        this.maintenance = new Maintenance(() -> sweep.run(capacity, policy), config.background());
+        this.bound = new Bound(store, sweep, policy, config.capacityBytes(), config.background());
     }
 
     /**
@@ -106,7 +95,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        long limit = Math.min(capacity, EntryFormat.MAX_BYTES);
+        long limit = Math.min(bound.capacity(), EntryFormat.MAX_BYTES);
         if (entry.binaries().byteSize() + entry.id().length() > limit) {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
         }
@@ -186,22 +175,25 @@ public final class LocalTier implements PersistentCache, Catalog {
     public void clear() {
         requireOpen();
         removing(commit::clear);
-        sweepPatiently(() -> sweep.reclaim(capacity));
+        bound.reclaim();
     }
 
     /** Bytes of all entries, with what each is rounded up to. */
     public long usedBytes() {
-        return bytes(state -> state.get(State.LIVE_UNITS));
+        return amount(() -> {
+            StoreFiles files = store.files();
+            return files == null ? 0 : files.state().get(State.LIVE_UNITS) * Tail.UNIT;
+        });
     }
 
     /** Bytes that the entries take on the disk, with what is yet to be given back. */
     public long diskBytes() {
-        return bytes(State::diskUnits);
+        return amount(bound::diskBytes);
     }
 
     /** How many bytes may lie in the directory, as far as this process is asked. */
     public long capacityBytes() {
-        return capacity;
+        return bound.capacity();
     }
 
     /**
@@ -213,10 +205,11 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public void setCapacity(long bytes) {
         requireOpen();
-        capacity = LocalConfig.requireCapacity(bytes);
-        if (diskBytes() > bytes) {
-            sweepPatiently(() -> sweep.run(bytes, policy));
-        }
+        LocalConfig.requireCapacity(bytes);
+        removing(() -> {
+            bound.setCapacity(bytes);
+            return true;
+        });
     }
 
     /** The directory, absolute. */
@@ -244,14 +237,14 @@ public final class LocalTier implements PersistentCache, Catalog {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             uses.close();
-            maintenance.finish();
+            bound.finish();
             store.release();
         }
     }
 
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
     boolean sweepNow() {
-        return sweep.run(capacity, policy);
+        return bound.sweepNow();
     }
 
     /** What cannot be looked up is put in order and written anew. */
@@ -280,14 +273,14 @@ public final class LocalTier implements PersistentCache, Catalog {
         if (Tail.units(length) * Tail.UNIT + Tail.UNIT > limit) { // a segment of its own has to fit
             return refuseTooLarge(length, limit);
         }
-        if (!makeRoom()) {
+        if (!bound.makeRoom()) {
             return new StoreResult.Failed("the directory is full, and the process that evicts does not move");
         }
-        commit.enter(entry.id(), parts, length, capacity, uses.nowMicros());
+        commit.enter(entry.id(), parts, length, bound.capacity(), uses.nowMicros());
         if (heals) {
             healed.increment();
         }
-        keepCapacity();
+        bound.keep();
         return new StoreResult.Stored(length);
     }
 
@@ -303,43 +296,6 @@ public final class LocalTier implements PersistentCache, Catalog {
     private void used(Shelf.Place place) {
         if (policy == EvictionPolicy.LRU && place.index() != null) {
             uses.note(place.index(), place.slot());
-        }
-    }
-
-    /** False where far too much lies on the disk and cannot be made less; waits a moment for another that evicts. */
-    private boolean makeRoom() {
-        long tolerable = capacity + capacity / INTOLERABLE_FRACTION;
-        long start = System.nanoTime();
-        boolean waits = start - impatientUntil >= 0; // who waited in vain a moment ago does not wait again
-        while (diskBytes() > tolerable && !sweep.run(capacity, policy)) {
-            if (!waits) {
-                return false;
-            }
-            if (System.nanoTime() - start > STORE_PATIENCE_NANOS) {
-                impatientUntil = System.nanoTime() + SWEEPER_PATIENCE_NANOS;
-                return false;
-            }
-            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
-        }
-        return true;
-    }
-
-    private void keepCapacity() {
-        long disk = diskBytes();
-        boolean isSwept = disk - capacity > capacity / TOLERATED_FRACTION && sweep.run(capacity, policy);
-        if (!isSwept && (disk > capacity || store.takeSweepWanted())) {
-            maintenance.request(); // a sweep that is under way may have looked before this entry came
-        }
-    }
-
-    private interface Attempt {
-        boolean run();
-    }
-
-    private static void sweepPatiently(Attempt attempt) {
-        long start = System.nanoTime();
-        while (!attempt.run() && System.nanoTime() - start < SWEEPER_PATIENCE_NANOS) {
-            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
         }
     }
 
@@ -380,14 +336,13 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     private interface Amount {
-        long units(State state);
+        long bytes() throws IOException;
     }
 
-    private long bytes(Amount amount) {
+    private long amount(Amount amount) {
         requireOpen();
         try {
-            StoreFiles files = store.files();
-            return files == null ? 0 : amount.units(files.state()) * Tail.UNIT;
+            return amount.bytes();
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.ACCOUNTING, e);
             return 0;

@@ -89,6 +89,9 @@ final class State implements AutoCloseable {
      * of each block, where no word lies: another process may have set the page up since its length was looked at.
      */
     private static void fill(FileChannel channel) throws IOException {
+        if (channel.size() >= BYTES) {
+            return;
+        }
         for (long last = SMALLEST_BLOCK - 1; last < BYTES; last += SMALLEST_BLOCK) {
             if (channel.size() <= last) {
                 channel.write(ByteBuffer.allocate(1), last);
