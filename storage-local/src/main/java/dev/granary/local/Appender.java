@@ -105,6 +105,18 @@ final class Appender {
 
     /** Ends the segment at the end, and goes on at {@code next}, which may be 0 for nowhere. Under the commit lock. */
     void seal(StoreFiles files, long next) throws IOException {
+        long end = leave(files, next);
+        if (end != 0) {
+            try {
+                files.segments().get(Tail.segment(end)).cut(Tail.offset(end));
+            } catch (NoSuchFileException e) {
+                return; // somebody removed it
+            }
+        }
+    }
+
+    /** The same where the end may be a wrong one: what lies behind it stays. Returns where the end was, 0 where nothing said. */
+    long leave(StoreFiles files, long next) {
         State state = files.state();
         long word = state.get(State.TAIL);
         while (!state.exchange(State.TAIL, word, next)) { // others reserve without the lock
@@ -114,12 +126,8 @@ final class Appender {
         long end = Tail.withoutCheck(word);
         if (end != 0) {
             state.add(State.SEALED_UNITS, Tail.unit(end));
-            try {
-                files.segments().get(Tail.segment(end)).cut(Tail.offset(end));
-            } catch (NoSuchFileException e) {
-                return; // somebody removed it
-            }
         }
+        return end;
     }
 
     private static Segment create(StoreFiles files, long length) throws IOException {

@@ -113,6 +113,8 @@ final class Commit {
                 if (!shelf.isAnothers(files, index, slot, id, memory)) {
                     slots.add(slot);
                 }
+            } catch (IOException e) {
+                slots.add(slot); // cut under its mapping
             }
         }
         return slots;
@@ -132,7 +134,7 @@ final class Commit {
             boolean removed = removeAt(files, tag, place.location());
             if (removed && place.result() instanceof LoadResult.Damaged
                     && Tail.segment(place.location()) == Tail.segment(files.state().tail())) {
-                appender.seal(files, 0);
+                appender.leave(files, 0);
             }
             return removed;
         });

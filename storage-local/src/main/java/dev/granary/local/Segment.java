@@ -127,7 +127,11 @@ final class Segment {
 
     /** How many bytes the entry that starts at {@code offset} has by its own words, unverified; -1 where none starts there. */
     long statedLength(long offset) {
-        return offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+        try {
+            return offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
+        } catch (InternalError e) {
+            return -1; // cut under the mapping
+        }
     }
 
     /**

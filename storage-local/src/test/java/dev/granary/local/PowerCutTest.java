@@ -35,6 +35,7 @@ final class PowerCutTest {
     private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
     private static final int COPIES = 5; // taken at random, besides those in the middle and at the end
     private static final int STEPS = 7; // of an operation, about
+    private static final int LAST = 70; // operations during which more copies are taken
     private static final int PLENTY = 64 << 20;
     private static final int MOST_PASSES = 3;
 
@@ -91,7 +92,7 @@ final class PowerCutTest {
             for (int i = 0; i < operations; i++) {
                 Id id = TestEntries.id("power-" + (i < ids ? i : random.nextInt(ids)));
                 switch (random.nextInt(100)) {
-                    case 0 -> tier.sweepNow();
+                    case 0 -> sweep(tier, operations - i);
                     case 1, 2, 3, 4 -> {
                         Entry known = latest.get(id);
                         if (known != null) {
@@ -103,13 +104,19 @@ final class PowerCutTest {
                 if (i == operations / 5 && bytes > 100) {
                     tier.clear();
                 }
-                if (i == operations / 2) {
+                if (i == operations / 2 || (operations - i < LAST && i % 17 == 0)) { // the last ones most: all in one segment, mostly
                     copy(directory);
                 }
             }
             copy(directory);
         }
         copy(directory);
+    }
+
+    private void sweep(LocalTier tier, int left) {
+        if (left > LAST) { // towards the end the store only grows
+            assertTrue(tier.sweepNow());
+        }
     }
 
     private void copy(Path directory) {
