@@ -18,6 +18,14 @@ final class Appender {
 
     private final SegmentStore store;
 
+    /**
+     * Where an entry was written.
+     *
+     * @param files of which store: somebody may put another one into its place
+     * @param location where in it; 0 where it was not
+     */
+    record Written(StoreFiles files, long location) {}
+
     Appender(SegmentStore store) {
         this.store = store;
     }
@@ -28,21 +36,22 @@ final class Appender {
      * @param parts the entry's bytes
      * @param length how many
      * @param capacity of the store, which decides on the length of a new segment
-     * @return where it lies; 0 where its segment was removed while it was written
+     * @return where it lies; at 0 where its segment was removed while it was written
      */
-    long append(List<MemorySegment> parts, long length, long capacity) throws IOException {
+    Written append(List<MemorySegment> parts, long length, long capacity) throws IOException {
         long units = Tail.units(length);
-        long location = reserve(units, capacity);
+        Written taken = reserve(units, capacity);
+        StoreFiles files = taken.files();
+        long location = taken.location();
         store.steps().done(Step.RESERVED);
-        StoreFiles files = store.filesToWrite();
         boolean done = false;
         try {
             done = write(files.segments().get(Tail.segment(location)), Tail.offset(location), parts);
-            return location;
+            return taken;
         } catch (NoSuchFileException e) {
             done = true;
             files.segments().forget(Tail.segment(location));
-            return 0;
+            return new Written(files, 0);
         } finally {
             if (!done) { // a full disk: give the room back, unless another has taken the next
                 files.state().exchange(State.TAIL, Tail.withCheck(location + units), Tail.withCheck(location));
@@ -60,7 +69,7 @@ final class Appender {
         return true;
     }
 
-    private long reserve(long units, long capacity) throws IOException {
+    private Written reserve(long units, long capacity) throws IOException {
         if (!store.isInOrder(store.filesToWrite())) {
             store.change(_ -> true);
         }
@@ -71,7 +80,7 @@ final class Appender {
             long tail = Tail.withoutCheck(word);
             if (tail != 0 && hasRoom(files, tail, units)) {
                 if (state.exchange(State.TAIL, word, Tail.withCheck(tail + units))) {
-                    return tail;
+                    return new Written(files, tail);
                 }
             } else {
                 store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * Tail.UNIT)));

@@ -30,8 +30,9 @@ final class Commit {
     /** Writes an entry and enters it; whatever else the index has for its id leaves with the same change. */
     void enter(Id id, List<MemorySegment> parts, long length, long capacity, long nowMicros) throws IOException {
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
-            long location = appender.append(parts, length, capacity);
-            if (location != 0 && store.change(files -> enter(files, id, location, Tail.units(length), nowMicros))) {
+            Appender.Written written = appender.append(parts, length, capacity);
+            if (written.location() != 0 && store.change(
+                    files -> files == written.files() && enter(files, id, written.location(), Tail.units(length), nowMicros))) {
                 store.steps().done(Step.COMMITTED);
                 return;
             }

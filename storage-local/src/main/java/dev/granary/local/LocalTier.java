@@ -20,6 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
@@ -69,11 +70,15 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     @Override
     public LoadResult load(Id id) {
-        return load(id, Arena.ofAuto());
+        return loadInto(id, null);
     }
 
     @Override
     public LoadResult load(Id id, Arena memory) {
+        return loadInto(id, memory);
+    }
+
+    private LoadResult loadInto(Id id, @Nullable Arena memory) {
         requireOpen();
         return reading(files -> {
             Shelf.Place place = shelf.find(files, id, memory);
@@ -144,11 +149,15 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Reads a listed entry. Neither counts as a use nor takes a damaged entry away. */
     @Override
     public LoadResult read(Listed listed) {
-        return read(listed, Arena.ofAuto());
+        return readInto(listed, null);
     }
 
     @Override
     public LoadResult read(Listed listed, Arena memory) {
+        return readInto(listed, memory);
+    }
+
+    private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
         return reading(files -> shelf.find(files, listed, memory).result());
     }

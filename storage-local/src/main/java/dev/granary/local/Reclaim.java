@@ -239,7 +239,7 @@ final class Reclaim {
         MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
         return files.index().find(snapshot.tag(rank), location) < 0
                 ? 0
-                : appender.append(List.of(view), length, capacity);
+                : appender.append(List.of(view), length, capacity).location();
     }
 
     /** Has the index lead to the copies; false where one of them lies in a segment that was closed meanwhile. Under the commit lock. */

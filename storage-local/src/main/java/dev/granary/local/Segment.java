@@ -138,12 +138,14 @@ final class Segment {
      * Copies bytes out; as many as there are. What is handed on must be verified behind the copy, not in the mapping: that may change, and one
      * that is cut ends the process when it is read by anything else than this copy.
      *
+     * @param memory where to; null for memory that the garbage collector gives back
      * @throws IOException if the file was cut under the mapping, or there is no memory
      */
-    MemorySegment copy(long offset, long length, Arena memory) throws IOException {
+    MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
         long there = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
-            return memory.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
+            Arena taken = memory == null ? Arena.ofAuto() : memory;
+            return taken.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
         } catch (InternalError e) {
             throw new IOException(file + " was cut while it was read", e);
         } catch (OutOfMemoryError e) {

@@ -53,11 +53,11 @@ final class Shelf {
     }
 
     /**
-     * Looks an entry up. Other ids with the same mark are passed over. Of several damaged places, the first.
+     * Looks an entry up, into {@code memory}; null stands for memory that the garbage collector gives back. Other ids with the same mark are passed over. Of several damaged places, the first.
      *
      * @throws IOException if the store cannot be read
      */
-    Place find(StoreFiles files, Id id, Arena memory) throws IOException {
+    Place find(StoreFiles files, Id id, @Nullable Arena memory) throws IOException {
         return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, Verification.CHECKSUMS),
                 damaged -> damaged.damage() != Damage.WRONG_KEY, id);
     }
@@ -66,7 +66,7 @@ final class Shelf {
         LoadResult decode(MemorySegment bytes);
     }
 
-    private Place find(StoreFiles files, long tag, Index first, Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isMine,
+    private Place find(StoreFiles files, long tag, Index first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isMine,
             @Nullable Id id) throws IOException {
         Index index = first;
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -94,7 +94,7 @@ final class Shelf {
     }
 
     /** Reads what lies at a location and has it judged. */
-    private static LoadResult read(StoreFiles files, long location, long units, Arena memory, Decoder decoder) throws IOException {
+    private static LoadResult read(StoreFiles files, long location, long units, @Nullable Arena memory, Decoder decoder) throws IOException {
         if (!Tail.isLocation(location)) {
             return NOWHERE;
         }
@@ -115,7 +115,7 @@ final class Shelf {
     }
 
     /** True where the slot has a sound entry of another id, which has the same mark by right. */
-    boolean isAnothers(StoreFiles files, Index index, int slot, @Nullable Id id, Arena memory) throws IOException {
+    boolean isAnothers(StoreFiles files, Index index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
         return read(files, index.location(slot), index.units(slot), memory, Shelf::decode) instanceof LoadResult.Hit other
                 && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
     }
@@ -125,7 +125,7 @@ final class Shelf {
     }
 
     /** Reads an entry by its name. */
-    Place find(StoreFiles files, Catalog.Listed listed, Arena memory) throws IOException {
+    Place find(StoreFiles files, Catalog.Listed listed, @Nullable Arena memory) throws IOException {
         return find(files, Index.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
             LoadResult result = decode(bytes);
             return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
