@@ -8,10 +8,10 @@ import java.util.concurrent.atomic.LongAdder;
  * process sweeps at a time; the others, and all look-ups, go on meanwhile.
  */
 final class Sweep {
-    /** How much of the capacity is used after a sweep, in sixteenths: the rest is what stores fill until the next. */
-    static final int KEPT_SIXTEENTHS = 15;
+    /** How much of the capacity a sweep leaves free, for stores to fill until the next: one part in so many. */
+    static final int FREED_FRACTION = 32;
 
-    private static final int SIXTEENTHS = 16;
+    private static final int MOST_WASTED_FRACTION = 16;
     private static final int AT_ONCE = 256;
 
     private final SegmentStore store;
@@ -39,7 +39,7 @@ final class Sweep {
         return alone(() -> {
             StoreFiles files = store.files();
             if (files != null && files.state().diskUnits() > capacity / Tail.UNIT) {
-                evict(files, capacity / SIXTEENTHS * KEPT_SIXTEENTHS / Tail.UNIT, policy);
+                evict(files, (capacity - capacity / FREED_FRACTION) / Tail.UNIT, policy);
             }
             reclaim.run(capacity);
         });
@@ -72,7 +72,10 @@ final class Sweep {
     private void evict(StoreFiles files, long keptUnits, EvictionPolicy policy) throws IOException {
         files.writeUses();
         Snapshot snapshot = Snapshot.of(files.index());
-        long tooMany = Math.min(snapshot.allUnits(), files.state().diskUnits()) - keptUnits; // a length that rotted must not empty the store
+        long disk = files.state().diskUnits();
+        long live = Math.min(snapshot.allUnits(), disk); // a length that rotted must not empty the store
+        long wasted = Math.min(disk - live, live / MOST_WASTED_FRACTION); // between the holes: about as much as now
+        long tooMany = live + wasted - keptUnits;
         int[] ranks = snapshot.byAge(policy);
         for (int from = 0; from < ranks.length && tooMany > 0; ) {
             int first = from;

@@ -67,7 +67,7 @@ final class CapacityTest {
         try (LocalTier tier = LocalTier.open(config().build())) { // uses outlive the process
             Entry eleventh = entries.entry(SIZE);
             assertInstanceOf(StoreResult.Stored.class, tier.store(eleventh));
-            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN * Sweep.KEPT_SIXTEENTHS / 16);
+            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN - ROOM_FOR_TEN / Sweep.FREED_FRACTION);
             assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
             for (int i : new int[] {0, 1, 4, 9}) {
                 assertHit(ten.get(i), tier.load(ten.get(i).id()));

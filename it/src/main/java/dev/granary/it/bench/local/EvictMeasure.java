@@ -15,6 +15,7 @@ import java.util.SplittableRandom;
  * after each put, Zipf-distributed over as many of the latest entries as fit.
  */
 final class EvictMeasure {
+    private static final int STEADY_FRACTION = 500;
     private static final int FRACTION = 4;
     private static final int PART = 500;
     private static final double RATE_GOAL = 1.5;
@@ -74,7 +75,7 @@ final class EvictMeasure {
         }
         section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(Candidate.TIER)));
         section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(Candidate.TIER)));
-        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round. "
+        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round, as soon as the disk does not change while they are counted. "
                 + "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
         return section;
     }
@@ -102,8 +103,15 @@ final class EvictMeasure {
     }
 
     private void sample(Candidate owner, Path parent) throws IOException, InterruptedException {
-        long allocated = Workplace.allocatedBytes(owner.directory(parent));
-        diskToLive.add(owner, (double) allocated / of(owner).liveBytes());
+        long before;
+        long live;
+        long after = Workplace.allocatedBytes(owner.directory(parent));
+        do { // what evicts in the background would be seen with the disk of before and the entries of after
+            before = after;
+            live = of(owner).liveBytes();
+            after = Workplace.allocatedBytes(owner.directory(parent));
+        } while (Math.abs(after - before) > before / STEADY_FRACTION);
+        diskToLive.add(owner, (double) after / live);
         hitPercents.add(owner, of(owner).hitPercent());
     }
 
