@@ -11,6 +11,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -39,8 +40,7 @@ class DamageTest {
     @DisplayName("D6 N4 damaged entries in the local tier are misses, never reach the driver, and heal")
     void damagedLocalEntries() throws Exception {
         run(Map.of(), "machine");
-        List<UnaryOperator<byte[]>> damages = damages();
-        for (UnaryOperator<byte[]> damage : damages) {
+        for (UnaryOperator<byte[]> damage : damages()) {
             List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));
             assertEquals(Kernels.COUNT, stored.size());
             StoredEntry victim = stored.get(random.nextInt(stored.size()));
@@ -66,7 +66,8 @@ class DamageTest {
                     .filter(key -> key.contains("/e/"))
                     .toList();
             assertEquals(Kernels.COUNT, keys.size());
-            List<UnaryOperator<byte[]>> damages = damages();
+            List<UnaryOperator<byte[]>> damages = new ArrayList<>(damages());
+            damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100))); // an object has an end of its own
             for (int i = 0; i < keys.size(); i++) {
                 String key = keys.get(i);
                 byte[] body = client.getObjectAsBytes(request -> request.bucket(name).key(key)).asByteArray();
@@ -116,7 +117,6 @@ class DamageTest {
         return List.of(
                 bytes -> new byte[0],
                 bytes -> Arrays.copyOf(bytes, random.nextInt(bytes.length)),
-                bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100)),
                 bytes -> "<html><body>Please log in</body></html>".getBytes(StandardCharsets.UTF_8),
                 bytes -> {
                     byte[] flipped = bytes.clone();
