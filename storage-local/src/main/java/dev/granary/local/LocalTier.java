@@ -163,8 +163,8 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     /**
-     * Removes a listed entry if it is still what was listed, and not used since; returns whether it was. Its room is given back by the next
-     * sweep.
+     * Removes a listed entry if it is still what was listed, and not used since; returns whether it was. Its room is given back by
+     * {@link #reclaim()}, or where a store needs it.
      */
     public boolean remove(Listed listed) {
         requireOpen();
@@ -178,6 +178,15 @@ public final class LocalTier implements PersistentCache, Catalog {
                 return Shelf.isStill(files, place, listed) && commit.remove(place);
             }
         });
+    }
+
+    /**
+     * Gives back to the disk what removed entries took, as far as whole blocks are free, and copies entries together where it pays. Waits at
+     * most two seconds for another process that is at it. Evictions and {@link #clear()} do this themselves.
+     */
+    public void reclaim() {
+        requireOpen();
+        bound.reclaim();
     }
 
     /** Removes every entry. */

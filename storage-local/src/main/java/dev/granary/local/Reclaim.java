@@ -33,7 +33,7 @@ final class Reclaim {
     /** A closed segment and what it takes on the disk. */
     private static final class Sealed {
         private final Segment segment;
-        private final long length;
+        private long length;
         private int first;
         private int behind;
         private long liveUnits;
@@ -53,13 +53,19 @@ final class Reclaim {
         }
     }
 
-    void run(long capacity) throws IOException {
+    /**
+     * Gives back what is worth it.
+     *
+     * @param capacity of the store, in bytes
+     * @param tolerated how many bytes may stay that no entry covers; 0 gives back all that can be, at the cost of copying more
+     */
+    void run(long capacity, long tolerated) throws IOException {
         StoreFiles files = store.files();
         if (files == null) {
             return;
         }
         files.segments().dropGone();
-        sealIfWasteful(files, capacity);
+        sealIfWasteful(files, tolerated);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
         if (Rot.takeOut(store, files, snapshot)) {
@@ -72,12 +78,12 @@ final class Reclaim {
         for (Sealed each : sealed) {
             shrink(each, snapshot);
         }
-        compact(files, sealed, snapshot, capacity);
+        compact(files, sealed, snapshot, capacity, tolerated);
         store.change(locked -> count(locked, sealed));
     }
 
     /** Ends the last segment where it is worth giving back what is in it. */
-    private void sealIfWasteful(StoreFiles files, long capacity) throws IOException {
+    private void sealIfWasteful(StoreFiles files, long tolerated) throws IOException {
         long tail = files.state().tail();
         Snapshot snapshot = Snapshot.of(files.index());
         long live = 0;
@@ -85,7 +91,7 @@ final class Reclaim {
             live += snapshot.units(rank);
         }
         long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
-        if (tail != 0 && dead > 0 && dead > capacity / WASTED_FRACTION) {
+        if (tail != 0 && dead > tolerated) {
             store.change(locked -> {
                 if (Tail.segment(locked.state().tail()) == Tail.segment(tail)) {
                     appender.seal(locked, 0);
@@ -174,6 +180,7 @@ final class Reclaim {
         Holes holes = Holes.between(snapshot, sealed.first, sealed.behind, sealed.length);
         if (holes.end() < sealed.length) {
             sealed.segment.cut(holes.end());
+            sealed.length = holes.end();
         }
         sealed.disk = holes.end();
         if (!canPunch) {
@@ -192,14 +199,15 @@ final class Reclaim {
     }
 
     /** Copies entries out of segments until little enough is wasted: first where only a small part is left, then where most is wasted. */
-    private void compact(StoreFiles files, List<Sealed> sealed, Snapshot snapshot, long capacity) throws IOException {
+    private void compact(StoreFiles files, List<Sealed> sealed, Snapshot snapshot, long capacity, long tolerated)
+            throws IOException {
         long disk = Tail.unit(files.state().tail()) * Tail.UNIT;
         for (Sealed each : sealed) {
             disk += each.disk;
         }
         List<Sealed> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
-        long wanted = capacity - capacity / WASTED_FRACTION;
+        long wanted = tolerated == 0 ? 0 : capacity - tolerated;
         for (Sealed each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
             boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;

@@ -41,13 +41,13 @@ final class Sweep {
             if (files != null && files.state().diskUnits() > capacity / Tail.UNIT) {
                 evict(files, (capacity - capacity / FREED_FRACTION) / Tail.UNIT, policy);
             }
-            reclaim.run(capacity);
+            reclaim.run(capacity, capacity / FREED_FRACTION);
         });
     }
 
-    /** Gives back what can be, and evicts nothing; false where another is sweeping. */
+    /** Gives back all that can be, and evicts nothing; false where another is sweeping. */
     boolean reclaim(long capacity) {
-        return alone(() -> reclaim.run(capacity));
+        return alone(() -> reclaim.run(capacity, 0));
     }
 
     private interface Work {

@@ -59,6 +59,26 @@ final class LookingAfterTest {
     }
 
     @Test
+    @DisplayName("What removed entries took is given back when it is asked for, also where nothing bounds the store")
+    void reclaim() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+            for (int i = 0; i < 50; i++) {
+                tier.store(entries.entry(10_000));
+            }
+            List<Catalog.Listed> listed = list(tier);
+            for (Catalog.Listed leaving : listed.subList(0, 40)) {
+                assertTrue(tier.remove(leaving));
+            }
+            assertTrue(tier.diskBytes() > 500_000);
+            tier.reclaim();
+            assertTrue(tier.diskBytes() <= tier.usedBytes() * 33 / 32 + 64, () -> tier.diskBytes() + " on the disk");
+            for (Catalog.Listed left : listed.subList(40, 50)) {
+                assertInstanceOf(LoadResult.Hit.class, tier.read(left));
+            }
+        }
+    }
+
+    @Test
     @DisplayName("O6 the survey counts what is there, names foreign files, and leaves them")
     void survey() throws Exception {
         try (LocalTier tier = open()) {

@@ -48,6 +48,9 @@ final class EvictCommand extends LocalCommand {
         List<Catalog.Listed> all = Inventory.entries(tier);
         List<Catalog.Listed> leaving = leaving(selection.from(all, Instant.now()), remaining());
         List<Catalog.Listed> gone = isDry ? leaving : remove(tier, leaving);
+        if (!gone.isEmpty() && !isDry) {
+            tier.reclaim();
+        }
         long keptBytes = ListedEntries.bytes(all) - ListedEntries.bytes(gone);
         if (isJson()) {
             Json.print(out(), Json.object("directory", config.directory(), "dryRun", isDry, "entries", ListedEntries.json(gone),

@@ -40,6 +40,9 @@ final class VerifyCommand extends LocalCommand {
         try (Progress progress = new Progress(err(), "verifying", entries.size())) {
             found = Verifying.all(tier, entries, removal, showing(progress, entries));
         }
+        if (repair) {
+            tier.reclaim();
+        }
         VerifyReport report = new VerifyReport(config.directory(), found, tier.survey());
         if (isJson()) {
             Json.print(out(), report.json());
