@@ -44,6 +44,7 @@ final class Segment {
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
     private static final int ATTEMPTS = 5;
+    private static final int WRITTEN_AT_ONCE = 128 << 10;
 
     private final int number;
     private final Path file;
@@ -186,7 +187,8 @@ final class Segment {
     private void write(long offset, ByteBuffer from) throws IOException {
         onChannel(channel -> {
             ByteBuffer rest = from.duplicate();
-            while (rest.hasRemaining()) {
+            while (rest.position() < from.limit()) {
+                rest.limit(Math.min(from.limit(), rest.position() + WRITTEN_AT_ONCE)); // what is on the heap is copied once more: in the cache
                 channel.write(rest, offset + rest.position() - from.position());
             }
         });

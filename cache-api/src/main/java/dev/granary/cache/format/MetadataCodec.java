@@ -9,6 +9,7 @@ import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import com.esotericsoftware.kryo.util.DefaultClassResolver;
+import com.esotericsoftware.kryo.util.Pool;
 import dev.granary.cache.EntryMetadata;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -24,21 +25,37 @@ final class MetadataCodec {
     /** Fixed for ever: a change of what the serializer writes takes the next number. */
     private static final int METADATA_V1 = 10;
 
+    private static final int MOST_IDLE = 16;
+
+    /** One is not for two threads at once, and making one takes longer than writing an entry. */
+    private static final Pool<Kryo> IDLE = new Pool<>(true, false, MOST_IDLE) {
+        @Override
+        protected Kryo create() {
+            return kryo();
+        }
+    };
+
     private MetadataCodec() {}
 
     static byte[] encode(EntryMetadata metadata) {
+        Kryo kryo = IDLE.obtain();
         try (Output out = new Output(256, -1)) {
-            kryo().writeClassAndObject(out, metadata);
+            kryo.writeClassAndObject(out, metadata);
             return out.toBytes();
+        } finally {
+            IDLE.free(kryo);
         }
     }
 
     /** The metadata, or empty where these bytes are none that this version knows. */
     static Optional<EntryMetadata> decode(byte[] stored) {
+        Kryo kryo = IDLE.obtain();
         try (Input in = new Input(stored)) {
-            return kryo().readClassAndObject(in) instanceof EntryMetadata metadata ? Optional.of(metadata) : Optional.empty();
+            return kryo.readClassAndObject(in) instanceof EntryMetadata metadata ? Optional.of(metadata) : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
             return Optional.empty(); // bytes of another version: for people only, so nothing is lost but a line of text
+        } finally {
+            IDLE.free(kryo);
         }
     }
 

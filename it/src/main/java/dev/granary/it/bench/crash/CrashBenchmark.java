@@ -11,8 +11,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
@@ -25,6 +27,23 @@ import picocli.CommandLine.Option;
 @Command(name = "crash", mixinStandardHelpOptions = true,
         description = "Kill processes that share a local directory; exit 1 if anything is lost, wrong, stuck or left over.")
 public final class CrashBenchmark implements Callable<Integer> {
+    /** The counts as machines read them, and what they are called for people. */
+    private static final Map<String, String> COUNTS = counts();
+
+    private static Map<String, String> counts() {
+        Map<String, String> counts = new LinkedHashMap<>();
+        counts.put("killed", "killed");
+        counts.put("killedInStartUp", "of them while starting");
+        counts.put("seconds", "seconds");
+        counts.put("examinations", "examinations");
+        counts.put("acknowledged", "stores acknowledged");
+        counts.put("failed", "stores that failed softly");
+        counts.put("hits", "hits, all compared");
+        counts.put("missed", "misses");
+        counts.put("evictingSweeps", "times entries were seen evicted");
+        return counts;
+    }
+
     @Option(names = "--kills", defaultValue = "1000", description = "How many processes to kill, half of them in each mode (default ${DEFAULT-VALUE}).")
     private int kills;
 
@@ -96,9 +115,8 @@ public final class CrashBenchmark implements Callable<Integer> {
     private static void print(List<CrashRun> runs) {
         List<JsonObject> columns = runs.stream().map(CrashRun::json).toList();
         row("", runs.stream().map(run -> run.mode().name()).toList());
-        for (String name : List.of("killed", "killedInStartUp", "seconds", "examinations", "acknowledged", "failed", "hits", "missed", "evictingSweeps")) {
-            row(name, columns.stream().map(column -> String.format(Locale.ROOT, "%,d", column.get(name).getAsLong())).toList());
-        }
+        COUNTS.forEach((name, text) ->
+                row(text, columns.stream().map(column -> String.format(Locale.ROOT, "%,d", column.get(name).getAsLong())).toList()));
         row("wrong bytes, in flight", runs.stream().map(run -> Long.toString(run.wrongInFlight())).toList());
         for (Finding.Kind kind : Finding.Kind.values()) {
             row(kind.text(), runs.stream().map(run -> Long.toString(run.finding().count(kind))).toList());
