@@ -95,7 +95,7 @@ record KillScenario(Work work, Step step) {
                 default -> 1;
             };
             for (int i = 0; kept > 1 && i < IN_A_SEGMENT + 5; i++) {
-                if (i % kept != 1) {
+                if (kept == Integer.MAX_VALUE || i % kept != 1) {
                     tier.discard(Material.entry("before" + i, SIZE));
                 }
             }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /** Look-ups in filled stores, the page cache warm: of all sizes, of about 32 KiB, and of all sizes by two threads. */
 final class GetMeasure {
@@ -21,6 +22,7 @@ final class GetMeasure {
     private final Rounds allProcessor = new Rounds();
     private final Rounds typical = new Rounds();
     private final Rounds twoThreads = new Rounds();
+    private @Nullable MemoryLimit limit;
 
     GetMeasure(Settings settings, Workplace workplace) {
         this.settings = settings;
@@ -33,6 +35,8 @@ final class GetMeasure {
             Store store = stores.of(candidate);
             readers.put(candidate, List.of(store.reader(candidate), store.reader(candidate)));
         }
+        MemoryLimit memory = new MemoryLimit(workplace.directory("limit"), material.sizes(), settings.seed());
+        limit = memory;
         List<Id> ids = material.ids();
         List<Id> typicalIds = repeated(material.typicalIds());
         for (int round = 0; round < WARM_ROUNDS + settings.rounds(); round++) {
@@ -55,11 +59,20 @@ final class GetMeasure {
                     twoThreads.add(candidate, threadMicros);
                 }
             }
+            memory.round(round, round < WARM_ROUNDS ? Double.NaN : all.last(Candidate.RAW));
         }
         for (List<Store.Reader> own : readers.values()) {
             for (Store.Reader reader : own) {
                 reader.close();
             }
+        }
+        memory.close();
+    }
+
+    /** Adds what no store can be faster than. */
+    void limitRows(Section section) {
+        if (limit != null) {
+            limit.rows(section);
         }
     }
 

@@ -61,6 +61,11 @@ final class Material {
         return IntStream.of(sizes).asLongStream().sum();
     }
 
+    /** How many bytes each binary has. */
+    int[] sizes() {
+        return sizes.clone();
+    }
+
     /** The id of entry {@code index}; its hash is computed already, as it is for whoever looks up twice. */
     static Id id(int index) {
         Id id = Id.builder(TARGET).field("n", index).build();
