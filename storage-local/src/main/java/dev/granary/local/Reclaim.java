@@ -169,9 +169,23 @@ final class Reclaim {
         }
         Files.deleteIfExists(segment.file());
         store.steps().done(Step.REMOVED);
+        discount(Tail.units(sealed.disk));
         StoreFiles files = store.files();
         if (files != null) {
             files.segments().drop(segment);
+        }
+    }
+
+    /** Tells at once what was given back, so that no store takes the directory for full meanwhile; the count at the end is exact. */
+    private void discount(long units) throws IOException {
+        try {
+            store.change(locked -> {
+                State state = locked.state();
+                state.set(State.SEALED_UNITS, Math.max(0, state.get(State.SEALED_UNITS) - units));
+                return true;
+            });
+        } catch (SegmentStore.BusyException e) {
+            return; // that count will tell
         }
     }
 
