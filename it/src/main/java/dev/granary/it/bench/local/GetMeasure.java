@@ -70,9 +70,9 @@ final class GetMeasure {
     }
 
     /** Adds what no store can be faster than. */
-    void limitRows(Section section) {
+    void limitRow(Section section) {
         if (limit != null) {
-            limit.rows(section);
+            limit.row(section);
         }
     }
 

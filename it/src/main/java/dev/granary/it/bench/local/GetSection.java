@@ -22,12 +22,12 @@ final class GetSection {
             all[figures.length] = two.speedup(candidate);
             section.row(candidate.label(), all);
         }
-        get.limitRows(section);
+        get.limitRow(section);
         section.goal(new Goal("get / raw, all sizes", Goal.Bound.AT_MOST, RATIO_GOAL, get.ratioOfTier()));
         section.goal(new Goal("two reading processes x one", Goal.Bound.AT_LEAST, READERS_GOAL, two.speedup(Candidate.TIER)));
         section.note("all: all sizes; cpu: the processor time of the same, without what others took of the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of two threads of one process. "
                 + "2 proc: gets of two processes together, times those of one; no: two processes cannot share it. "
-                + "(in place), (copied): what no store can be faster than: the same number of bytes, mapped, checksummed where they lie; copied into a warm buffer and checksummed there");
+                + "(copied): what no store that hands on a verified copy can be faster than: as many bytes, copied from a mapping into a warm buffer and checksummed there");
         return section;
     }
 }
