@@ -165,7 +165,11 @@ final class Reclaim {
         segment.setPhase(Segment.Phase.GONE);
         store.steps().done(Step.MARKED_GONE);
         if (canPunch && sealed.length > Holes.BLOCK) { // frees the disk although others still have it mapped
-            Holes.punchAll(segment, sealed.length);
+            try {
+                Holes.punchAll(segment, sealed.length);
+            } catch (IOException | RuntimeException | LinkageError e) {
+                canPunch = false; // the disk is free when the last of them lets go
+            }
         }
         Files.deleteIfExists(segment.file());
         store.steps().done(Step.REMOVED);
@@ -207,8 +211,8 @@ final class Reclaim {
                 sealed.segment.setPunched(mark);
             }
             sealed.disk = holes.blocks();
-        } catch (IOException | RuntimeException e) {
-            canPunch = false; // this file system has none: copying does it
+        } catch (IOException | RuntimeException | LinkageError e) {
+            canPunch = false; // this file system or system has none: copying does it
         }
     }
 
