@@ -5,6 +5,8 @@ import dev.granary.cache.LoadResult;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
@@ -85,12 +87,21 @@ final class Commit {
         state.set(State.ENTERING, 0);
     }
 
+    /** True where an entry may be committed at that place: its segment takes entries, and its file still has its name. */
     static boolean isOpen(StoreFiles files, long location) throws IOException {
+        int number = Tail.segment(location);
         try {
-            return files.segments().get(Tail.segment(location)).phase() == Segment.Phase.OPEN;
+            if (files.segments().get(number).phase() != Segment.Phase.OPEN) {
+                return false;
+            }
         } catch (NoSuchFileException e) {
             return false;
         }
+        if (Files.exists(files.layout().segment(number), LinkOption.NOFOLLOW_LINKS)) {
+            return true;
+        }
+        files.segments().forget(number); // removed under the mapping: what is written there nobody else would ever see
+        return false;
     }
 
     /** The index, with room for one more entry. */

@@ -177,6 +177,21 @@ final class LocalTierTest {
         assertTrue(Files.exists(foreign));
     }
 
+    @Test
+    @DisplayName("D16 what is stored after the segments were removed under a live cache is there for the next process")
+    void storedAfterRemoval() throws Exception {
+        Entry after = entries.entry(700);
+        try (LocalTier tier = open()) {
+            tier.store(entries.entry(600));
+            deleteTree(directory.resolve("v2/segments"));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(after));
+            assertHit(after, tier.load(after.id()));
+        }
+        try (LocalTier tier = open()) {
+            assertHit(after, tier.load(after.id()));
+        }
+    }
+
     private static void deleteTree(Path tree) throws IOException {
         try (var all = Files.walk(tree)) {
             for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
