@@ -29,5 +29,6 @@ module dev.granary.s3 {
 
     exports dev.granary.s3;
     exports dev.granary.s3.embedded;
+    exports dev.granary.s3.pack;
     exports dev.granary.s3.store;
 }

@@ -11,6 +11,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.TierStatistics;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
+import dev.granary.s3.pack.PackAnswer;
+import dev.granary.s3.pack.Packs;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
@@ -28,7 +30,7 @@ import java.util.random.RandomGenerator;
 /**
  * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
  *
- * <p>A hit is exactly one GET, a publication in the good case exactly one PUT ({@link Publisher} has the protocol). The first entry of an id
+ * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT ({@link Publisher} has the protocol). The first entry of an id
  * stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content included. That an
  * id is absent is remembered for some seconds, within which another machine's entry is not seen.
  *
@@ -46,6 +48,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final ResilientStore store;
     private final Publisher publisher;
     private final WritePause writePause;
+    private final Lazily<Packs> packs;
     private final RecentSet<Sha256> absent;
     private final RecentSet<Sha256> suspects;
     private final TierStatistics results = new TierStatistics();
@@ -61,6 +64,8 @@ public final class BucketTier implements PersistentCache, Catalog {
         this.store = new ResilientStore(transport, config, timing, counters);
         this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
         this.publisher = new Publisher(store, writePause, timing, random);
+        this.packs = new Lazily<>(() -> new Packs(store, new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly),
+                config.manifestInterval(), config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
         this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
         this.suspects = new RecentSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
     }
@@ -84,19 +89,35 @@ public final class BucketTier implements PersistentCache, Catalog {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = switch (store.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
+        ObjectStore withinDeadline = store.withinDeadline();
+        LoadResult result = switch (inPacks(id, withinDeadline)) {
+            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
+            case PackAnswer.NotPacked _ -> findLoose(id, withinDeadline);
+            case PackAnswer.Absent _ -> LoadResult.ABSENT;
+            case PackAnswer.Damaged bad -> findLoose(id, withinDeadline) instanceof LoadResult.Hit hit
+                    ? hit
+                    : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+        };
+        switch (result) {
+            case LoadResult.Damaged _ -> suspects.add(hash, suspects.mark());
+            case LoadResult.Absent _ -> absent.add(hash, mark);
+            case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
+        }
+        return result;
+    }
+
+    private PackAnswer inPacks(Id id, ObjectStore withinDeadline) {
+        return config.manifestInterval().isZero() ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
+    }
+
+    private LoadResult findLoose(Id id, ObjectStore withinDeadline) {
+        return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, Verification.CONTENT_HASH);
-            case GetResult.Absent _ -> {
-                absent.add(hash, mark);
-                yield LoadResult.ABSENT;
-            }
+            case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
         };
-        if (result instanceof LoadResult.Damaged) {
-            suspects.add(hash, suspects.mark());
-        }
-        return result;
     }
 
     @Override
@@ -111,6 +132,10 @@ public final class BucketTier implements PersistentCache, Catalog {
             return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
+        Packs used = packs.peek();
+        if (used != null && used.isKnown(entry.id()) && !suspects.contains(hash)) {
+            return StoreResult.DUPLICATE;
+        }
         Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;
         StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
         absent.remove(hash);
@@ -183,6 +208,10 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
+            Packs used = packs.peek();
+            if (used != null) {
+                used.close();
+            }
             store.close();
         }
     }

@@ -56,19 +56,36 @@ final class ResilientStore implements ObjectStore {
         return used == null ? BucketStatistics.Breaker.CLOSED : used.state();
     }
 
+    /** A view whose reads all end within one load deadline from now: for what one caller waits for. */
+    ObjectStore withinDeadline() {
+        return new OneDeadline(this, timing.nanos());
+    }
+
     @Override
     public GetResult get(String key, long limit) {
-        return read(counters.get, store -> store.get(key, limit), ResilientStore::failure, GetResult.Unavailable::new);
+        return get(key, limit, timing.nanos());
+    }
+
+    GetResult get(String key, long limit, long start) {
+        return read(start, counters.get, store -> store.get(key, limit), ResilientStore::failure, GetResult.Unavailable::new);
     }
 
     @Override
     public GetResult range(String key, long offset, long length) {
-        return read(counters.get, store -> store.range(key, offset, length), ResilientStore::failure, GetResult.Unavailable::new);
+        return range(key, offset, length, timing.nanos());
+    }
+
+    GetResult range(String key, long offset, long length, long start) {
+        return read(start, counters.get, store -> store.range(key, offset, length), ResilientStore::failure, GetResult.Unavailable::new);
     }
 
     @Override
     public HeadResult head(String key) {
-        return read(counters.head, store -> store.head(key), ResilientStore::failure, HeadResult.Unavailable::new);
+        return head(key, timing.nanos());
+    }
+
+    HeadResult head(String key, long start) {
+        return read(start, counters.head, store -> store.head(key), ResilientStore::failure, HeadResult.Unavailable::new);
     }
 
     @Override
@@ -105,9 +122,13 @@ final class ResilientStore implements ObjectStore {
         transport.close();
     }
 
-    private <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+    /** Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. */
+    private <R> R read(long start, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        long start = timing.nanos();
+        if (deadlineNanos - (timing.nanos() - start) < requestNanos) {
+            counters.unsent.increment();
+            return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has"));
+        }
         Retry.AsyncContext<Optional<Failure>> attempts = retries.get().asyncContext();
         while (true) {
             R result = once(counter, request, failure, failed);

@@ -2,12 +2,15 @@ package dev.granary.s3;
 
 import dev.granary.s3.store.BucketConnection;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 
 /** The settings of a bucket tier. Immutable; made by {@link #builder} or {@link #parse}. */
 public final class S3Config {
+    private static final Duration PACK_REQUEST = Duration.ofMinutes(2);
+
     private final S3Location location;
     private final S3Client client;
     private final BucketConnection connection;
@@ -16,6 +19,8 @@ public final class S3Config {
     private final Duration breakerPause;
     private final Duration absentMemory;
     private final Duration readOnlyPause;
+    private final Duration manifestInterval;
+    private final Optional<Path> shelves;
 
     private S3Config(Builder builder) {
         this.location = builder.location;
@@ -27,6 +32,8 @@ public final class S3Config {
         this.breakerPause = builder.breakerPause;
         this.absentMemory = builder.absentMemory;
         this.readOnlyPause = builder.readOnlyPause;
+        this.manifestInterval = builder.manifestInterval;
+        this.shelves = builder.shelves;
     }
 
     /**
@@ -36,6 +43,25 @@ public final class S3Config {
      */
     public static Builder builder(String bucket) {
         return new Builder(new S3Location(bucket, ""));
+    }
+
+    /**
+     * The same bucket for what moves packs: requests of some MiB may take two minutes, and wait for as long as it takes.
+     */
+    S3Config forPacks() {
+        Builder settings = new Builder(location);
+        settings.client = client;
+        settings.endpoint = connection.endpoint();
+        settings.region = connection.region();
+        settings.credentials = connection.credentials();
+        settings.maxConnections = connection.maxConnections();
+        settings.connectTimeout = connection.connectTimeout();
+        settings.requestTimeout = PACK_REQUEST;
+        settings.loadDeadline = PACK_REQUEST.multipliedBy(5);
+        settings.slowCall = PACK_REQUEST;
+        settings.breakerPause = breakerPause;
+        settings.shelves = shelves;
+        return settings.build();
     }
 
     /** Starts the settings for a location. */
@@ -92,6 +118,16 @@ public final class S3Config {
         return readOnlyPause;
     }
 
+    /** How often a target's manifest of packs is compared with the bucket's; zero where packs are not used. */
+    public Duration manifestInterval() {
+        return manifestInterval;
+    }
+
+    /** Where manifests and indexes of packs are kept on this machine's disk; empty: each process reads them from the bucket. */
+    public Optional<Path> shelves() {
+        return shelves;
+    }
+
     @Override
     public String toString() {
         return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
@@ -113,6 +149,8 @@ public final class S3Config {
         private Duration breakerPause = Duration.ofSeconds(30);
         private Duration absentMemory = Duration.ofSeconds(5);
         private Duration readOnlyPause = Duration.ofMinutes(5);
+        private Duration manifestInterval = Duration.ofMinutes(1);
+        private Optional<Path> shelves = Optional.empty();
 
         private Builder(S3Location location) {
             this.location = location;
@@ -223,6 +261,27 @@ public final class S3Config {
         /** How long nothing is written after the bucket refused a write; default 5 minutes. */
         public Builder readOnlyPause(Duration pause) {
             this.readOnlyPause = positive(pause, "read-only pause");
+            return this;
+        }
+
+        /**
+         * How often the manifest of a target's packs is compared with the bucket's; default a minute. Zero: packs are not used, only entries that
+         * lie alone.
+         */
+        public Builder manifestInterval(Duration interval) {
+            if (interval.isNegative()) {
+                throw new IllegalArgumentException("The manifest interval must be zero or more, not " + interval);
+            }
+            this.manifestInterval = interval;
+            return this;
+        }
+
+        /**
+         * Keeps manifests and indexes of packs in a directory of this machine's disk, for all its processes; default: nowhere. It must be private
+         * to this user, and is created when it is needed.
+         */
+        public Builder shelves(Path directory) {
+            this.shelves = Optional.of(directory);
             return this;
         }
 

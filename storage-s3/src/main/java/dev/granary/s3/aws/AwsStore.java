@@ -8,6 +8,8 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
@@ -43,18 +45,25 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit);
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
+                (body, hint) -> BoundedBody.read(body, hint, limit));
     }
 
     @Override
     public GetResult range(String key, long offset, long length) {
         String range = "bytes=" + offset + "-" + (offset + length - 1);
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length);
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length,
+                (body, _) -> BoundedBody.readExpected(body, Math.toIntExact(length)));
     }
 
-    private GetResult read(GetObjectRequest request, long limit) {
+    /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */
+    private interface Reader {
+        @Nullable MemorySegment read(InputStream body, long hint) throws IOException;
+    }
+
+    private GetResult read(GetObjectRequest request, long limit, Reader reader) {
         try {
-            return client.getObject(request, bounded(limit));
+            return client.getObject(request, bounded(limit, reader));
         } catch (S3Exception e) {
             if (Answers.isAbsent(e.statusCode(), code(e))) {
                 return GetResult.ABSENT;
@@ -65,10 +74,10 @@ final class AwsStore implements ObjectStore {
         }
     }
 
-    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit) {
+    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit, Reader reader) {
         return (response, body) -> {
             Long length = response.contentLength();
-            MemorySegment bytes = BoundedBody.read(body, length == null ? -1 : length, limit);
+            MemorySegment bytes = reader.read(body, length == null ? -1 : length);
             if (bytes == null) {
                 body.abort();
                 return new GetResult.TooLarge(limit);

@@ -46,19 +46,27 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit);
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
+            String length = answer.headers().get("Content-Length");
+            return BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+        });
     }
 
     @Override
     public GetResult range(String key, long offset, long length) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length(length).build(), length);
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length(length).build(), length,
+                answer -> BoundedBody.readExpected(answer, Math.toIntExact(length)));
     }
 
-    private GetResult read(GetObjectArgs request, long limit) {
+    /** Reads a body; null where it is longer than was wanted. */
+    private interface Reader {
+        @Nullable MemorySegment read(GetObjectResponse answer) throws IOException;
+    }
+
+    private GetResult read(GetObjectArgs request, long limit, Reader reader) {
         try (GetObjectResponse answer = client.getObject(request)) {
             Headers headers = answer.headers();
-            String length = headers.get("Content-Length");
-            MemorySegment bytes = BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+            MemorySegment bytes = reader.read(answer);
             return bytes == null
                     ? new GetResult.TooLarge(limit)
                     : new GetResult.Found(bytes, unquoted(headers.get("ETag")), marks(headers));

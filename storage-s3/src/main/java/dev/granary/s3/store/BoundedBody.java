@@ -25,7 +25,22 @@ public final class BoundedBody {
      */
     public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
         int most = (int) Math.min(limit, MAX_ARRAY);
-        byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
+        return read(body, new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)], hint, most);
+    }
+
+    /**
+     * Reads to the end of a stream that should have exactly {@code length} bytes. They are allocated at once: the caller has chosen that
+     * length, and not the sender.
+     *
+     * @return the bytes, fewer where the stream ends before, or null where there are more
+     * @throws IOException if the stream breaks
+     */
+    public static @Nullable MemorySegment readExpected(InputStream body, int length) throws IOException {
+        return read(body, new byte[length], length, length);
+    }
+
+    private static @Nullable MemorySegment read(InputStream body, byte[] first, long hint, int most) throws IOException {
+        byte[] buffer = first;
         int length = 0;
         while (true) {
             length += body.readNBytes(buffer, length, buffer.length - length);

@@ -39,9 +39,10 @@ public interface ObjectStore extends AutoCloseable {
     GetResult get(String key, long limit);
 
     /**
-     * Reads {@code length} bytes from {@code offset}, counted from 0; fewer where the object ends before.
+     * Reads {@code length} bytes from {@code offset}, counted from 0; fewer where the object ends before. As much memory is taken before
+     * anything comes: the caller must have reason to believe in the length.
      *
-     * @param length at least 1
+     * @param length at least 1, at most 2^31 - 1
      */
     GetResult range(String key, long offset, long length);
 
