@@ -16,8 +16,8 @@ record OneDeadline(ResilientStore store, long start) implements ObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
-        return store.range(key, offset, length, start);
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return store.range(key, offset, length, into, start);
     }
 
     @Override

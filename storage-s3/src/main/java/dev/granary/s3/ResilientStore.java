@@ -71,12 +71,12 @@ final class ResilientStore implements ObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
-        return range(key, offset, length, timing.nanos());
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return range(key, offset, length, into, timing.nanos());
     }
 
-    GetResult range(String key, long offset, long length, long start) {
-        return read(start, counters.get, store -> store.range(key, offset, length), ResilientStore::failure, GetResult.Unavailable::new);
+    GetResult range(String key, long offset, int length, byte[] into, long start) {
+        return read(start, counters.get, store -> store.range(key, offset, length, into), ResilientStore::failure, GetResult.Unavailable::new);
     }
 
     @Override

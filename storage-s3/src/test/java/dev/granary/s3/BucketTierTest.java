@@ -38,7 +38,7 @@ class BucketTierTest {
     private final TestEntries entries = new TestEntries(BucketTierTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTiming timing = new TestTiming();
-    private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").build();
+    private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").manifestInterval(Duration.ZERO).build();
     private final BucketTier tier = new BucketTier(config, () -> store, timing, Seed.random("BucketTierTest"));
 
     private static String key(Id id) {

@@ -50,10 +50,10 @@ final class AwsStore implements ObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
+    public GetResult range(String key, long offset, int length, byte[] into) {
         String range = "bytes=" + offset + "-" + (offset + length - 1);
         return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length,
-                (body, _) -> BoundedBody.readExpected(body, Math.toIntExact(length)));
+                (body, _) -> BoundedBody.readInto(body, into, length));
     }
 
     /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */

@@ -53,9 +53,9 @@ final class MinioStore implements ObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length(length).build(), length,
-                answer -> BoundedBody.readExpected(answer, Math.toIntExact(length)));
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
+                answer -> BoundedBody.readInto(answer, into, length));
     }
 
     /** Reads a body; null where it is longer than was wanted. */

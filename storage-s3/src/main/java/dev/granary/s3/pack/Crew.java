@@ -9,19 +9,25 @@ import java.util.concurrent.Future;
 import java.util.ArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Does a list of tasks, some at a time. */
 final class Crew {
     private Crew() {}
 
-    /** Does all of {@code tasks} and returns when they are done; an interrupt of the caller ends them. */
-    static <T> void run(int workers, List<T> tasks, Consumer<T> work) throws InterruptedException {
+    /**
+     * Does all of {@code tasks} and returns when they are done; an interrupt of the caller ends them.
+     *
+     * @param worker makes what does the tasks of one thread
+     */
+    static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
         Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
         ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
         try {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < workers; i++) {
                 all.add(threads.submit(() -> {
+                    Consumer<T> work = worker.get();
                     for (T next = waiting.poll(); next != null && !Thread.currentThread().isInterrupted(); next = waiting.poll()) {
                         work.accept(next);
                     }

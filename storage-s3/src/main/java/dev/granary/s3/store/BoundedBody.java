@@ -25,22 +25,7 @@ public final class BoundedBody {
      */
     public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
         int most = (int) Math.min(limit, MAX_ARRAY);
-        return read(body, new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)], hint, most);
-    }
-
-    /**
-     * Reads to the end of a stream that should have exactly {@code length} bytes. They are allocated at once: the caller has chosen that
-     * length, and not the sender.
-     *
-     * @return the bytes, fewer where the stream ends before, or null where there are more
-     * @throws IOException if the stream breaks
-     */
-    public static @Nullable MemorySegment readExpected(InputStream body, int length) throws IOException {
-        return read(body, new byte[length], length, length);
-    }
-
-    private static @Nullable MemorySegment read(InputStream body, byte[] first, long hint, int most) throws IOException {
-        byte[] buffer = first;
+        byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
         int length = 0;
         while (true) {
             length += body.readNBytes(buffer, length, buffer.length - length);
@@ -57,6 +42,17 @@ public final class BoundedBody {
             buffer = Arrays.copyOf(buffer, grown(buffer.length, hint, most));
             buffer[length++] = (byte) next;
         }
+    }
+
+    /**
+     * Reads to the end of a stream that should have {@code length} bytes.
+     *
+     * @return the bytes, a part of {@code into}, fewer where the stream ends before; or null where there are more
+     * @throws IOException if the stream breaks
+     */
+    public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
+        int read = body.readNBytes(into, 0, length);
+        return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
     }
 
     /** Twice as much, or exactly what the sender says, where that is less. */

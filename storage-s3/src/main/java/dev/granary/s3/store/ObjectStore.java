@@ -39,12 +39,17 @@ public interface ObjectStore extends AutoCloseable {
     GetResult get(String key, long limit);
 
     /**
-     * Reads {@code length} bytes from {@code offset}, counted from 0; fewer where the object ends before. As much memory is taken before
-     * anything comes: the caller must have reason to believe in the length.
+     * Reads {@code length} bytes from {@code offset}, counted from 0, into the beginning of {@code into}; fewer where the object ends before.
      *
-     * @param length at least 1, at most 2^31 - 1
+     * @param length at least 1, at most the length of {@code into}
+     * @param into memory of the caller; the bytes of a {@link GetResult.Found} are a part of it
      */
-    GetResult range(String key, long offset, long length);
+    GetResult range(String key, long offset, int length, byte[] into);
+
+    /** As {@link #range(String, long, int, byte[])}, into memory of its own: the caller must have reason to believe in the length. */
+    default GetResult range(String key, long offset, int length) {
+        return range(key, offset, length, new byte[length]);
+    }
 
     /** Asks for an object without its bytes. */
     HeadResult head(String key);
