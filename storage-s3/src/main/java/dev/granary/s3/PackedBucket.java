@@ -1,5 +1,6 @@
 package dev.granary.s3;
 
+import dev.granary.s3.pack.Compaction;
 import dev.granary.s3.pack.ManifestLog;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.Packs;
@@ -49,6 +50,11 @@ public final class PackedBucket implements AutoCloseable {
     /** What publishes entries of the target of that namespace in packs. */
     public PackPublisher publisher(String namespace) {
         return Packs.publisher(store, settings(), namespace);
+    }
+
+    /** What compacts the target of that namespace. */
+    public Compaction compaction(String namespace) {
+        return Packs.compaction(store, settings(), namespace);
     }
 
     /** How many requests were sent so far, by kind. */

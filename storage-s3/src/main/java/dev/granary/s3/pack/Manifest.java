@@ -65,14 +65,14 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     }
 
     /** The next manifest, with a pack more. */
-    public Manifest plus(PackInfo pack) {
+    Manifest plus(PackInfo pack) {
         List<PackInfo> all = new ArrayList<>(packs);
         all.add(pack.since(number + 1));
         return new Manifest(number + 1, loose, all, retired);
     }
 
-    /** The next manifest, with packs in place of others; those are retired. */
-    public Manifest replacing(Set<Sha256> old, List<PackInfo> with) {
+    /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
+    Manifest replacing(Set<Sha256> old, List<PackInfo> with, Loose choice) {
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
         for (PackInfo pack : packs) {
@@ -83,17 +83,12 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
             }
         }
         with.forEach(pack -> all.add(pack.since(number + 1)));
-        return new Manifest(number + 1, loose, all, List.copyOf(gone));
+        return new Manifest(number + 1, choice, all, List.copyOf(gone));
     }
 
     /** The next manifest, with these retired packs forgotten. */
-    public Manifest forgetting(Set<Retired> removed) {
+    Manifest forgetting(Set<Retired> removed) {
         return new Manifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
-    }
-
-    /** The next manifest, with that said of loose entries. */
-    public Manifest with(Loose choice) {
-        return new Manifest(number + 1, choice, packs, retired);
     }
 
     /** How many entries the packs have, those counted twice that are in two. */

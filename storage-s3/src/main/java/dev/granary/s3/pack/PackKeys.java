@@ -15,6 +15,11 @@ public record PackKeys(String root, String namespace) {
         return root + namespace + "/p/" + name.hex() + ".pack";
     }
 
+    /** What the keys of all entries begin with that lie outside of packs. */
+    String loosePrefix() {
+        return root + namespace + "/e/";
+    }
+
     /** The key of the manifest of that number. */
     String manifest(long number) {
         return root + namespace + "/m/" + String.format(Locale.ROOT, "%016d", number);

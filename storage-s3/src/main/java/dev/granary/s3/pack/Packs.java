@@ -84,6 +84,12 @@ public final class Packs implements AutoCloseable {
         return new PackPublisher(store, settings.keys(namespace), settings.shelf(namespace), settings.random(), settings.pause());
     }
 
+    /** What compacts the target of that namespace. */
+    public static Compaction compaction(ObjectStore store, Settings settings, String namespace) {
+        return new Compaction(store, settings.keys(namespace), settings.shelf(namespace), manifests(store, settings, namespace),
+                new PackWriter(store, settings.random(), settings.pause()), settings.random());
+    }
+
     /** The directory below {@code localDirectory} for the indexes of a bucket, which is named among all buckets of all servers. */
     public static Path shelves(Path localDirectory, String bucketName) {
         return localDirectory.resolve("packs").resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));

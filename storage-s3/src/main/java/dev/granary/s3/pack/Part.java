@@ -3,7 +3,6 @@ package dev.granary.s3.pack;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.Predicate;
 
 /**
  * A part of a pack that is read with one request, and the wanted entries in it.
@@ -21,8 +20,8 @@ record Part(PackInfo pack, long offset, List<Place> places) {
     }
 
     /** The parts of a pack that have all wanted entries, each a little longer than {@code bytes} where there is so much. */
-    static List<Part> of(PackInfo pack, PackIndex index, long bytes, Predicate<Place> wanted) {
-        List<Place> places = index.places().stream().filter(wanted).sorted(Comparator.comparingLong(Place::offset)).toList();
+    static List<Part> of(PackInfo pack, List<Place> wanted, long bytes) {
+        List<Place> places = wanted.stream().sorted(Comparator.comparingLong(Place::offset)).toList();
         List<Part> parts = new ArrayList<>();
         List<Place> open = new ArrayList<>();
         for (Place place : places) {

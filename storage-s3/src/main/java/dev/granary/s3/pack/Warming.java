@@ -106,24 +106,22 @@ public final class Warming {
         Set<Sha256> seen = new HashSet<>();
         List<Part> parts = new ArrayList<>();
         List<LostPack> lost = new ArrayList<>();
-        long[] present = {0};
+        long present = 0;
         for (PackInfo pack : manifest.packs()) {
             switch (TargetPacks.fetchIndex(pack, keys, shelf, store)) {
-                case TargetPacks.Indexed.Ok ok -> parts.addAll(Part.of(pack, ok.index(), partBytes, place -> {
-                    if (!seen.add(place.id())) {
-                        return false; // an older pack has it
-                    }
-                    boolean isWanted = wanted.test(place.id());
-                    present[0] += isWanted ? 0 : 1;
-                    return isWanted;
-                }));
+                case TargetPacks.Indexed.Ok ok -> {
+                    List<Place> ours = ok.index().places().stream().filter(place -> seen.add(place.id())).toList(); // else an older pack has it
+                    List<Place> missing = ours.stream().filter(place -> wanted.test(place.id())).toList();
+                    present += ours.size() - missing.size();
+                    parts.addAll(Part.of(pack, missing, partBytes));
+                }
                 case TargetPacks.Indexed.Lost gone -> lost.add(new LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
                 case TargetPacks.Indexed.Unsaid unsaid ->
                     lost.add(new LostPack(pack.name(), pack.entries(), pack.bytes(), unsaid.failure().toString()));
             }
         }
         shelf.keep(manifest);
-        return new Plan(parts, lost, present[0]);
+        return new Plan(parts, lost, present);
     }
 
     /** Reads what was planned. What cannot be read or is not sound is told and left out. */
