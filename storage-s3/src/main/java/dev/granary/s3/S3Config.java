@@ -16,6 +16,8 @@ public final class S3Config {
     private final Duration breakerPause;
     private final Duration absentMemory;
     private final Duration readOnlyPause;
+    private final Duration retention;
+    private final String producer;
 
     private S3Config(Builder builder) {
         this.location = builder.location;
@@ -27,6 +29,8 @@ public final class S3Config {
         this.breakerPause = builder.breakerPause;
         this.absentMemory = builder.absentMemory;
         this.readOnlyPause = builder.readOnlyPause;
+        this.retention = builder.retention;
+        this.producer = builder.producer;
     }
 
     /**
@@ -92,6 +96,16 @@ public final class S3Config {
         return readOnlyPause;
     }
 
+    /** After what age a lifecycle rule may delete objects of the bucket; zero where nothing is written anew because of its age. */
+    public Duration retention() {
+        return retention;
+    }
+
+    /** What writes into the bucket, as its store marker tells it. */
+    public String producer() {
+        return producer;
+    }
+
     @Override
     public String toString() {
         return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
@@ -113,6 +127,8 @@ public final class S3Config {
         private Duration breakerPause = Duration.ofSeconds(30);
         private Duration absentMemory = Duration.ofSeconds(5);
         private Duration readOnlyPause = Duration.ofMinutes(5);
+        private Duration retention = Duration.ofDays(90);
+        private String producer = "granary";
 
         private Builder(S3Location location) {
             this.location = location;
@@ -223,6 +239,24 @@ public final class S3Config {
         /** How long nothing is written after the bucket refused a write; default 5 minutes. */
         public Builder readOnlyPause(Duration pause) {
             this.readOnlyPause = positive(pause, "read-only pause");
+            return this;
+        }
+
+        /**
+         * After what age a lifecycle rule may delete objects; default 90 days. Who publishes what is there already, and older than half of it,
+         * writes it anew. Zero to leave that.
+         */
+        public Builder retention(Duration retention) {
+            if (retention.isNegative()) {
+                throw new IllegalArgumentException("The retention must be zero or more, not " + retention);
+            }
+            this.retention = retention;
+            return this;
+        }
+
+        /** What writes into the bucket, for people who read its store marker, such as {@code granary 0.1.0}; default {@code granary}. */
+        public Builder producer(String producer) {
+            this.producer = producer;
             return this;
         }
 
