@@ -163,17 +163,17 @@ public class MemoryObjectStore implements ObjectStore {
 
     @Override
     public WriteResult put(String key, byte[] body, Marks marks) {
-        return write("PUT", () -> stored(key, body, marks));
+        return write("PUT", () -> written(key, body, marks));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write("PUT none-match", () -> objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : stored(key, body, marks));
+        return write("PUT none-match", () -> objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : written(key, body, marks));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write("PUT match", () -> isVersion(key, etag) ? stored(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write("PUT match", () -> isVersion(key, etag) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
@@ -239,7 +239,7 @@ public class MemoryObjectStore implements ObjectStore {
         return new ServerDates(stored.writtenMillis(), nowMillis);
     }
 
-    private WriteResult stored(String key, byte[] body, Marks marks) {
+    private WriteResult written(String key, byte[] body, Marks marks) {
         String etag = "v" + versions++;
         objects.put(key, new Stored(copy(body), etag, nowMillis, marks));
         return new WriteResult.Done(etag);
