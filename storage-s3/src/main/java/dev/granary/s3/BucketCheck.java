@@ -32,10 +32,7 @@ final class BucketCheck {
     List<Finding> run() {
         bucketInHost();
         switch (store.get(unused, LIMIT)) {
-            case GetResult.Absent _ -> {
-                findings.add(new Finding.Sound(config.location() + " answers, and reading is allowed"));
-                tryOut(Optional.empty());
-            }
+            case GetResult.Absent _ -> tryOut(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
                 findings.add(diagnosis.notS3("it has something under a name that was never used"));
             case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> tryOut(Optional.of(lost.failure()));
@@ -58,7 +55,7 @@ final class BucketCheck {
         ProbeResult result = capabilities.probeNow();
         switch (result) {
             case ProbeResult.Probed probed -> {
-                findings.add(new Finding.Sound("writing is allowed"));
+                answers(unreadable.isPresent() ? "writing" : "reading and writing");
                 if (unreadable.isPresent()) {
                     findings.add(new Finding.Problem("an object that is absent is called forbidden (" + unreadable.get() + ")",
                             "allow s3:ListBucket on " + config.location().bucket() + ", and s3:GetObject below it: a miss is an error otherwise"));
@@ -76,7 +73,12 @@ final class BucketCheck {
         }
     }
 
+    private void answers(String allowed) {
+        findings.add(new Finding.Sound(config.location() + " answers, and " + allowed + " is allowed"));
+    }
+
     private void onlyReads(Failure refusal) {
+        answers("reading");
         findings.add(new Finding.Notice("writing is not allowed (" + refusal + ")",
                 "this is as it should be on a machine that only reads; to publish from here, allow s3:PutObject"));
         switch (store.list(unused, object -> {})) {

@@ -43,11 +43,10 @@ final class Diagnosis {
             case UNREACHABLE -> unreachable(failure);
             case TLS -> tls(failure);
             case TIMEOUT, BROKEN -> new Finding.Problem(server + " does not answer properly (" + failure + ")",
-                    isPlain() ? "check that it is an S3 server and whether it wants https:// instead of http://, and the network between"
-                            : "check that it is an S3 server, and the network between");
+                    "check that it is an S3 server, " + otherScheme() + ", and the network between");
             case NOT_SUPPORTED -> failure.code().isEmpty()
                     ? notS3("it answers " + failure)
-                    : new Finding.Problem(server + " refuses a plain upload as it is sent (" + failure + ")",
+                    : new Finding.Problem(server + " refuses requests as they are sent (" + failure + ")",
                             "checksum headers or the signed payload may be what it refuses: try the other client (--client "
                                     + (config.client() == S3Client.AWS ? "minio" : "aws") + "), or a newer server");
             case THROTTLED, SERVER -> new Finding.Problem(server + " fails (" + failure + ")", "look at the server's own log, and try again");
@@ -80,7 +79,8 @@ final class Diagnosis {
                     "correct the endpoint, or the name service; granary puts the bucket in the path, not in the host name");
         }
         return new Finding.Problem("nobody answers at " + server + " (" + failure + ")",
-                "start the server, or correct host and port of the endpoint, or let this machine connect to it");
+                "start the server, or correct the endpoint's host and port, or let this machine connect to it"
+                        + (failure.message().contains("imed out") ? "; check " + otherScheme() : ""));
     }
 
     private Finding.Problem tls(Failure failure) {
@@ -88,6 +88,10 @@ final class Diagnosis {
                 ? new Finding.Problem(server + " does not speak https", "write the endpoint with http://")
                 : new Finding.Problem("the certificate of " + server + " is not accepted (" + failure + ")",
                         "use the host name of the certificate, or add its issuer to Java's trusted ones: keytool -importcert -cacerts");
+    }
+
+    private String otherScheme() {
+        return isPlain() ? "whether it wants https:// instead of http://" : "whether it speaks http:// only";
     }
 
     private boolean isPlain() {
