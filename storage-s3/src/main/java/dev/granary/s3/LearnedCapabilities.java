@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Learns what may be relied on in a bucket: from the store marker that somebody left there, else by a {@link Probe}, whose result it leaves
@@ -142,7 +143,8 @@ final class LearnedCapabilities implements Capabilities {
             case ProbeResult.Probed probed -> {
                 known = probed.writes();
                 leave(new StoreMarker(probed.writes(), probed.deletion(), probed.serverMillis(), config.producer()), found);
-                LOG.info("{} was tried out: conditional writes are {}", config.location(), probed.writes());
+                LOG.atLevel(known == ConditionalWrites.FULL ? Level.DEBUG : Level.INFO)
+                        .log("{} was tried out: conditional writes are {}", config.location(), known);
             }
             case ProbeResult.NotAllowed refused -> unlearned(refused.failure());
             case ProbeResult.Unavailable lost -> unlearned(lost.failure());

@@ -18,6 +18,8 @@ import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
 import java.util.Locale;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
@@ -80,7 +82,8 @@ public final class Answers {
                 kind = UNREACHABLE;
             } else if (t instanceof InterruptedIOException) { // SocketTimeoutException among them
                 kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
-            } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException || isNoTls(t)) {
+            } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
+                    || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
                 kind = TLS;
             } else if (kind == BROKEN && !(t instanceof IOException) && isTimeout(t)) {
                 kind = TIMEOUT;
