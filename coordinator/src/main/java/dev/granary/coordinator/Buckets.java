@@ -16,7 +16,8 @@ final class Buckets {
             return Optional.empty();
         }
         try {
-            S3Config.Builder settings = S3Config.builder(config.bucket().get()).client(config.client());
+            S3Config.Builder settings = S3Config.builder(config.bucket().get()).client(config.client())
+                    .producer("granary " + Version.NUMBER);
             config.endpoint().ifPresent(settings::endpoint);
             return Optional.of(BucketTier.open(settings.build()));
         } catch (IllegalArgumentException e) {

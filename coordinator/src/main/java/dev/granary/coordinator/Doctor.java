@@ -33,6 +33,15 @@ public final class Doctor {
         record Sound(String subject, String finding) implements Check {}
 
         /**
+         * It works, with less than it could.
+         *
+         * @param subject what was tried
+         * @param finding what was seen, one line
+         * @param advice what follows, and how to get more, one line
+         */
+        record Notice(String subject, String finding, String advice) implements Check {}
+
+        /**
          * It does not.
          *
          * @param subject what was tried
@@ -109,6 +118,7 @@ public final class Doctor {
             for (Finding finding : tier.check()) {
                 switch (finding) {
                     case Finding.Sound works -> sound("bucket", works.what());
+                    case Finding.Notice notice -> checks.add(new Check.Notice("bucket", notice.what(), notice.advice()));
                     case Finding.Problem broken -> problem("bucket", broken.cause(), broken.cure());
                 }
             }

@@ -30,9 +30,10 @@ import java.util.random.RandomGenerator;
 /**
  * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
  *
- * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT ({@link Publisher} has the protocol). The first entry of an id
- * stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content included. That an
- * id is absent is remembered for some seconds, within which another machine's entry is not seen.
+ * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT
+ * ({@link Publisher} has the protocol); before its first publication a process asks what the server can do ({@link LearnedCapabilities}). The
+ * first entry of an id stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content
+ * included. That an id is absent is remembered for some seconds, within which another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
  * its deadline, and is meant for a thread that nobody waits for.
@@ -46,6 +47,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
     private final ResilientStore store;
+    private final LearnedCapabilities capabilities;
     private final Publisher publisher;
     private final WritePause writePause;
     private final Lazily<Packs> packs;
@@ -63,7 +65,9 @@ public final class BucketTier implements PersistentCache, Catalog {
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientStore(transport, config, timing, counters);
         this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
-        this.publisher = new Publisher(store, writePause, timing, random);
+        this.capabilities = new LearnedCapabilities(config, layout, store,
+                () -> new Probe(store.forTrials(), layout, timing, random), timing);
+        this.publisher = new Publisher(store, capabilities, writePause, config.retention(), counters, timing, random);
         this.packs = new Lazily<>(() -> new Packs(store, new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly),
                 config.manifestInterval(), config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
         this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
@@ -186,18 +190,18 @@ public final class BucketTier implements PersistentCache, Catalog {
     /** What this tier has done so far, and how it is. Sends nothing. */
     public BucketStatistics statistics() {
         return new BucketStatistics(results.snapshot(), counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
-                writePause.left());
+                counters.refreshes(), capabilities.peek(), writePause.left());
     }
 
     /**
-     * Tries the bucket out with at most five small requests: may it be reached, read and written, and does a second create fail as it
-     * should? Leaves nothing behind where deletion is allowed.
+     * Tries the bucket out with some 90 small requests: may it be reached, read and written, and which promises does the server keep? Leaves
+     * the answer to the latter in the store marker, and nothing else behind where deletion is allowed.
      *
-     * @return what was found, in the order of the trials; the first problem ends them
+     * @return what was found, in the order of the trials; a problem that makes further ones pointless ends them
      */
     public List<Finding> check() {
         requireOpen();
-        return new BucketCheck(config, store, layout, random).run();
+        return new BucketCheck(config, store.forTrials(), layout, capabilities, random).run();
     }
 
     /** The settings. */

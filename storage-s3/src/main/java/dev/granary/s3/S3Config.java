@@ -21,6 +21,8 @@ public final class S3Config {
     private final Duration readOnlyPause;
     private final Duration manifestInterval;
     private final Optional<Path> shelves;
+    private final Duration retention;
+    private final String producer;
 
     private S3Config(Builder builder) {
         this.location = builder.location;
@@ -34,6 +36,8 @@ public final class S3Config {
         this.readOnlyPause = builder.readOnlyPause;
         this.manifestInterval = builder.manifestInterval;
         this.shelves = builder.shelves;
+        this.retention = builder.retention;
+        this.producer = builder.producer;
     }
 
     /**
@@ -128,6 +132,16 @@ public final class S3Config {
         return shelves;
     }
 
+    /** After what age a lifecycle rule may delete objects of the bucket; zero where nothing is written anew because of its age. */
+    public Duration retention() {
+        return retention;
+    }
+
+    /** What writes into the bucket, as its store marker tells it. */
+    public String producer() {
+        return producer;
+    }
+
     @Override
     public String toString() {
         return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
@@ -151,6 +165,8 @@ public final class S3Config {
         private Duration readOnlyPause = Duration.ofMinutes(5);
         private Duration manifestInterval = Duration.ofMinutes(1);
         private Optional<Path> shelves = Optional.empty();
+        private Duration retention = Duration.ofDays(90);
+        private String producer = "granary";
 
         private Builder(S3Location location) {
             this.location = location;
@@ -282,6 +298,24 @@ public final class S3Config {
          */
         public Builder shelves(Path directory) {
             this.shelves = Optional.of(directory);
+            return this;
+        }
+
+        /**
+         * After what age a lifecycle rule may delete objects; default 90 days. Who publishes what is there already, and older than half of it,
+         * writes it anew. Zero to leave that.
+         */
+        public Builder retention(Duration retention) {
+            if (retention.isNegative()) {
+                throw new IllegalArgumentException("The retention must be zero or more, not " + retention);
+            }
+            this.retention = retention;
+            return this;
+        }
+
+        /** What writes into the bucket, for people who read its store marker, such as {@code granary 0.1.0}; default {@code granary}. */
+        public Builder producer(String producer) {
+            this.producer = producer;
             return this;
         }
 

@@ -7,6 +7,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,9 +18,11 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.ContentStreamProvider;
+import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
@@ -82,7 +85,7 @@ final class AwsStore implements ObjectStore {
                 body.abort();
                 return new GetResult.TooLarge(limit);
             }
-            return new GetResult.Found(bytes, unquoted(response.eTag()), marks(response.metadata()));
+            return new GetResult.Found(bytes, unquoted(response.eTag()), dates(response), marks(response.metadata()));
         };
     }
 
@@ -91,7 +94,7 @@ final class AwsStore implements ObjectStore {
         try {
             HeadObjectResponse answer = client.headObject(request -> request.bucket(bucket).key(key));
             return new HeadResult.Found(answer.contentLength() == null ? 0 : answer.contentLength(), unquoted(answer.eTag()),
-                    answer.lastModified() == null ? 0 : answer.lastModified().toEpochMilli(), marks(answer.metadata()));
+                    dates(answer), marks(answer.metadata()));
         } catch (S3Exception e) {
             if (Answers.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;
@@ -103,13 +106,18 @@ final class AwsStore implements ObjectStore {
     }
 
     @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).build(), content(body)).eTag())), Answers::plainWrite);
+    }
+
+    @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag())));
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body)).eTag())));
     }
 
     @Override
@@ -129,11 +137,20 @@ final class AwsStore implements ObjectStore {
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
+    /** What a server's refusal says. */
+    private interface Refusal {
+        WriteResult says(int status, String code, String message);
+    }
+
     private static WriteResult write(Supplier<WriteResult> request) {
+        return write(request, Answers::write);
+    }
+
+    private static WriteResult write(Supplier<WriteResult> request, Refusal refusal) {
         try {
             return request.get();
         } catch (S3Exception e) {
-            return Answers.write(e.statusCode(), code(e), text(e));
+            return refusal.says(e.statusCode(), code(e), text(e));
         } catch (RuntimeException e) {
             return WriteResult.failed(Answers.failure(e));
         }
@@ -176,7 +193,7 @@ final class AwsStore implements ObjectStore {
         return RequestBody.fromContentProvider(ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
-    private PutObjectRequest.Builder put(String key, Marks marks) {
+    private PutObjectRequest.Builder request(String key, Marks marks) {
         Map<String, String> metadata = new HashMap<>();
         if (!marks.putId().isEmpty()) {
             metadata.put(Marks.PUT_ID, marks.putId());
@@ -185,6 +202,11 @@ final class AwsStore implements ObjectStore {
             metadata.put(Marks.SHA256, marks.sha256());
         }
         return PutObjectRequest.builder().bucket(bucket).key(key).contentType(TYPE).metadata(metadata);
+    }
+
+    private static ServerDates dates(SdkResponse response) {
+        SdkHttpResponse http = response.sdkHttpResponse();
+        return ServerDates.ofHeaders(http.firstMatchingHeader("Last-Modified").orElse(null), http.firstMatchingHeader("Date").orElse(null));
     }
 
     private static Marks marks(Map<String, String> metadata) {

@@ -110,7 +110,7 @@ public final class Compaction {
             plan.fold().forEach(packing::fold);
             packing.finish();
         } catch (Packing.CannotWrite e) {
-            return new Result.Failed(e.getMessage());
+            return new Result.Failed(e.cause);
         }
         if (loose == Manifest.Loose.NONE && packing.skipped > 0) {
             loose = plan.base().loose(); // what was skipped lies alone
@@ -176,8 +176,11 @@ public final class Compaction {
 
         /** A pack could not be written; ends the compaction. */
         static final class CannotWrite extends RuntimeException {
-            CannotWrite(String message) {
-                super(message, null, false, false);
+            private final String cause;
+
+            CannotWrite(String cause) {
+                super(cause, null, false, false);
+                this.cause = cause;
             }
         }
 

@@ -56,7 +56,7 @@ public final class CompactionPlan {
 
     /** How many objects are removed: entries that have been in a pack for longer than the grace, and packs that have not been named for as long. */
     public long removed() {
-        return redundant.size() + expired.size();
+        return (long) redundant.size() + expired.size();
     }
 
     /** How many objects will be removed when their grace is over. */

@@ -54,6 +54,12 @@ public interface ObjectStore extends AutoCloseable {
     /** Asks for an object without its bytes. */
     HeadResult head(String key);
 
+    /**
+     * Writes an object, whatever is there: for servers without conditions, and for what is worth nothing.
+     * {@link WriteResult.PreconditionFailed} is no answer to it.
+     */
+    WriteResult put(String key, byte[] body, Marks marks);
+
     /** Creates an object where there is none ({@code If-None-Match: *}). */
     WriteResult putIfAbsent(String key, byte[] body, Marks marks);
 

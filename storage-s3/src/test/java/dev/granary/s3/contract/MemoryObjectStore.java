@@ -6,9 +6,11 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -56,12 +58,13 @@ public class MemoryObjectStore implements ObjectStore {
     /** A refusal. */
     public static final Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "not for you");
 
-    private record Stored(MemorySegment body, String etag, Marks marks) {}
+    private record Stored(MemorySegment body, String etag, long writtenMillis, Marks marks) {}
 
     private final Map<String, Stored> objects = new TreeMap<>();
     private final Deque<Fault> script = new ArrayDeque<>();
     private final List<String> requests = new ArrayList<>();
     private int versions;
+    private long nowMillis = 1_700_000_000_000L;
 
     /** Sets what happens to the next requests, one after the other. */
     public synchronized void script(Fault... faults) {
@@ -85,7 +88,12 @@ public class MemoryObjectStore implements ObjectStore {
 
     /** Puts an object in place, whatever is there; not a request. */
     public synchronized void place(String key, byte[] body, Marks marks) {
-        objects.put(key, new Stored(copy(body), "v" + versions++, marks));
+        objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis, marks));
+    }
+
+    /** Turns the server's clock. */
+    public synchronized void pass(Duration duration) {
+        nowMillis += duration.toMillis();
     }
 
     /** Takes an object away; not a request. */
@@ -139,7 +147,7 @@ public class MemoryObjectStore implements ObjectStore {
                 long from = Math.min(offset, stored.body().byteSize());
                 long count = Math.min(length, stored.body().byteSize() - from);
                 MemorySegment part = MemorySegment.ofArray(stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
-                yield count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), stored.marks());
+                yield count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
             }
         };
     }
@@ -154,19 +162,24 @@ public class MemoryObjectStore implements ObjectStore {
             case Fault.Write write -> throw new IllegalStateException("The script has " + write + " for a HEAD");
             case Fault.None _, Fault.Meanwhile _ -> {
                 Stored stored = objects.get(key);
-                yield stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), 1, stored.marks());
+                yield stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
             }
         };
     }
 
     @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write("PUT", () -> written(key, body, marks));
+    }
+
+    @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write("PUT none-match", () -> objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks));
+        return write("PUT none-match", () -> objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : written(key, body, marks));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write("PUT match", () -> isVersion(key, etag) ? put(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write("PUT match", () -> isVersion(key, etag) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
@@ -188,7 +201,7 @@ public class MemoryObjectStore implements ObjectStore {
             }
             objects.forEach((key, stored) -> {
                 if (key.startsWith(prefix)) {
-                    found.add(new Listed(key, stored.body().byteSize(), stored.etag(), 1));
+                    found.add(new Listed(key, stored.body().byteSize(), stored.etag(), stored.writtenMillis()));
                 }
             });
         }
@@ -228,9 +241,13 @@ public class MemoryObjectStore implements ObjectStore {
         return fault;
     }
 
-    private WriteResult put(String key, byte[] body, Marks marks) {
+    private ServerDates dates(Stored stored) {
+        return new ServerDates(stored.writtenMillis(), nowMillis);
+    }
+
+    private WriteResult written(String key, byte[] body, Marks marks) {
         String etag = "v" + versions++;
-        objects.put(key, new Stored(copy(body), etag, marks));
+        objects.put(key, new Stored(copy(body), etag, nowMillis, marks));
         return new WriteResult.Done(etag);
     }
 
