@@ -28,7 +28,7 @@ final class BucketCheck {
 
     List<Finding> run() {
         List<Finding> findings = new ArrayList<>();
-        if (read(findings) && create(findings)) {
+        if (read(findings) && config.access() == S3Access.READ_WRITE && create(findings)) {
             createAgain(findings);
             delete(findings);
         }

@@ -1,20 +1,17 @@
 package dev.granary.s3;
 
-import dev.granary.cache.TierStatistics;
 import java.time.Duration;
 
 /**
- * What a bucket tier has done and how it is, at a moment.
+ * What a bucket tier has sent and how it is, at a moment. Who calls it counts the results, with {@code TierStatistics}.
  *
- * @param results look-ups and stores by result
  * @param requests requests that were sent, by kind
  * @param retries reads that were sent again after a failure; counted in {@code requests} as well
  * @param unsent calls that sent nothing, because the bucket was left alone or too many were waiting
  * @param breaker whether the bucket is asked at all
  * @param readOnlyFor how long nothing will be written since the bucket refused a write; zero where it may be written
  */
-public record BucketStatistics(
-        TierStatistics.Snapshot results, Requests requests, long retries, long unsent, Breaker breaker, Duration readOnlyFor) {
+public record BucketStatistics(Requests requests, long retries, long unsent, Breaker breaker, Duration readOnlyFor) {
     /**
      * Requests by kind.
      *

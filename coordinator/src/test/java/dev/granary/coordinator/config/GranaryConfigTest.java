@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
+import dev.granary.s3.S3Access;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
 import java.io.ByteArrayOutputStream;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
@@ -47,6 +49,10 @@ class GranaryConfigTest {
         return Files.writeString(file, text);
     }
 
+    private static List<BucketLayer> layers(String location, String endpoint, S3Client client) {
+        return List.of(new BucketLayer(S3Location.parse(location), S3Access.READ_WRITE, Optional.of(URI.create(endpoint)), Optional.empty(), client));
+    }
+
     private String mistake() {
         return String.valueOf(assertThrows(ConfigException.class, () -> builder().build()).getMessage());
     }
@@ -65,7 +71,7 @@ class GranaryConfigTest {
     @DisplayName("Code wins over the environment, that over the file, that over the default")
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
-        assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30,
+        assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
                 EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(60), Duration.ofSeconds(5)), defaults);
 
         file("""
@@ -80,7 +86,7 @@ class GranaryConfigTest {
                 local-wait = 3
                 """);
         GranaryConfig inFile = builder().build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://file/p")), Optional.of(URI.create("http://file:1")), S3Client.MINIO,
+        assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3Client.MINIO),
                 Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(3),
                 Duration.ofSeconds(5)), inFile);
 
@@ -88,17 +94,17 @@ class GranaryConfigTest {
                 "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
                 "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2", "GRANARY_LOCAL_WAIT", "200ms"));
         GranaryConfig inEnvironment = builder().build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://environment")), Optional.of(URI.create("http://environment:2")),
-                S3Client.AWS, Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
+        assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3Client.AWS),
+                Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
                 Duration.ofMillis(200), Duration.ofSeconds(5)), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
                 .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
                 .primitiveCacheCapacity(0).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO).build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://code")), Optional.of(URI.create("http://code:3")), S3Client.MINIO,
+        assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3Client.MINIO),
                 Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ofMinutes(2), Duration.ZERO), inCode);
 
-        assertEquals(Optional.empty(), builder().offline().build().bucket());
+        assertEquals(List.of(), builder().offline().build().buckets());
         environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
         assertEquals(inFile, builder().build(), "blank means not set");
     }
@@ -134,7 +140,7 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, EvictionPolicy.LRU,
+                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU,
                         NetworkFileSystems.REFUSE, 0, Duration.ZERO, Duration.ZERO));
     }
 
