@@ -44,7 +44,7 @@ record Stores(
             layers.add(new Layer(config.buckets().get(i), new Tier(buckets.get(i)), Optional.empty(), List.of()));
         }
         Optional<LocalClaims> claims =
-                config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
+                isOff || config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
         Stores alone = new Stores(local, List.copyOf(layers), claims, Optional.empty(), Optional.empty(), new Totals(config.directory()), clock);
         if (isOff || !Files.isWritable(config.directory())) {
             return alone;

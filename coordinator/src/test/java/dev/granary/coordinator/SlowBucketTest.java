@@ -13,6 +13,7 @@ import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -77,7 +78,7 @@ class SlowBucketTest {
             assertNull(door.accept());
             try (Granary granary = Granary.open(config("local", "s3://test" + endpoint(door)).flushLimit(Duration.ZERO).build())) {
                 assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
-                assertInstanceOf(java.nio.channels.SocketChannel.class, door.accept(), "a look-up does connect").close();
+                assertInstanceOf(SocketChannel.class, door.accept(), "a look-up does connect").close();
             }
         }
     }
@@ -145,6 +146,7 @@ class SlowBucketTest {
                     Thread.onSpinWait();
                 }
                 assertEquals(1, hits(granary, 0));
+                assertEquals(0, granary.statistics().claimsUnavailable(), "without a local tier there is nothing to wait for");
             }
         }
     }

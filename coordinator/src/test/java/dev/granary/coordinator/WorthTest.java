@@ -69,7 +69,9 @@ class WorthTest {
             kernel(COMPILE, latencyMillis * MILLIS, isThere);
         }
         assertWithin5Percent(KERNELS * COMPILE);
-        assertTrue(probes > 0);
+        if (latencyMillis > 101) { // hits that are hardly slower than compiling use nothing up
+            assertTrue(probes > 0);
+        }
     }
 
     @ParameterizedTest
@@ -93,17 +95,14 @@ class WorthTest {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, latencyMillis * MILLIS, true);
         }
-        hits = 0;
-        int until = 0;
         while (now < probeEnds && probeEnds != Long.MAX_VALUE) { // the last question to the slow bucket is still under way
             kernel(COMPILE, 20 * MILLIS, true);
-            until++;
         }
         hits = 0;
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, 20 * MILLIS, true);
         }
-        assertTrue(hits >= KERNELS - 10, hits + " hits, after " + until);
+        assertTrue(hits >= KERNELS - 10, hits + " hits");
     }
 
     @Test
