@@ -4,7 +4,7 @@ package dev.granary.coordinator;
  * How long a look-up may wait for one layer, if at all: an account of what asking has cost in vain. Thread-safe.
  *
  * <p>The time of every question is put to the account, and the compile time of every entry that was used is taken off it. In all, asking may
- * cost {@link #CREDIT_NANOS} or a {@link #SHARE}th of the time spent compiling, whichever is more. Where that is used up, the layer is slower
+ * cost {@link #CREDIT_NANOS} or one {@link #SHARE}th of the time spent compiling, whichever is more. Where that is used up, the layer is slower
  * than compiling, or has nothing: it is not asked then, except behind the caller's back, one question at a time, to see whether that has changed.
  * So a bucket that is slower than compiling, or dark, costs a run of 100 seconds or more at most 4 % and one compile time, and a shorter run 4 s.
  *
@@ -42,7 +42,7 @@ final class Worth {
     synchronized Verdict verdict() {
         long left = allowance() - vain;
         if (left > 0) {
-            return new Verdict.Ask(Math.max(left, cost.expected()));
+            return new Verdict.Ask(Math.max(Math.min(left, CREDIT_NANOS), cost.expected()));
         }
         if (isProbing) {
             return new Verdict.Skip();

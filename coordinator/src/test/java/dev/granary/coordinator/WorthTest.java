@@ -135,6 +135,11 @@ class WorthTest {
         worth.spent(Worth.CREDIT_NANOS);
         cost.paid(Worth.SHARE * (2 * Worth.CREDIT_NANOS + 1));
         assertInstanceOf(Worth.Verdict.Ask.class, worth.verdict());
+        cost.paid(Worth.SHARE * 100 * Worth.CREDIT_NANOS);
+        for (int i = 0; i < 200; i++) {
+            cost.seen(1);
+        }
+        assertEquals(new Worth.Verdict.Ask(Worth.CREDIT_NANOS), worth.verdict(), "what was paid long ago allows no long wait");
     }
 
     @Test

@@ -97,7 +97,10 @@ final class KernelRun {
                         Text.millis(failed.took()), "bytes", 0, "error", failed.reason());
             });
         }
-        return Json.object("results", array, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
+        JsonArray buckets = new JsonArray();
+        counted.layers().forEach(layer -> buckets.add(Json.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
+                layer.results().unavailable(), "skipped", layer.skipped())));
+        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
                 "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
     }
@@ -140,6 +143,10 @@ final class KernelRun {
             for (int i = 0; i < counted.layers().size(); i++) {
                 out.println("bucket " + (i + 1) + ": " + count(i) + " from " + counted.layers().get(i).name());
             }
+        }
+        long skipped = counted.layers().stream().mapToLong(LayerStatistics::skipped).sum();
+        if (skipped > 0) {
+            out.printf("%s did without a bucket that had cost more time than it saved%n", Text.plural(skipped, "look-up"));
         }
         if (counted.waited() + counted.waitsGivenUp() > 0) {
             out.printf("other processes of this machine were at it: %d waited for, %d not waited for any longer%n",
