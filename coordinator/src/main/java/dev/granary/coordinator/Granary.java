@@ -50,7 +50,7 @@ public final class Granary implements AutoCloseable {
         this.config = config;
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
-        this.layers = new Layers(stores.layers(), new CompileCost());
+        this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
         this.uploads = new LayerUploads(stores.local(), stores.layers(), counters);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
         Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));

@@ -12,15 +12,22 @@ import org.jspecify.annotations.Nullable;
  * deadline, of which each may use an equal share of what those before it have left. Thread-safe.
  */
 final class Layers implements AutoCloseable {
-    /** How long a look-up may wait for all layers together, however many there are. */
+    /** Ten seconds, however many layers there are. */
     static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final List<Asking> all;
     private final CompileCost cost;
+    private final long deadlineNanos;
 
-    Layers(List<Layer> layers, CompileCost cost) {
+    /**
+     * Over those layers.
+     *
+     * @param deadlineNanos how long a look-up may wait for all of them together, such as {@link #DEADLINE_NANOS}
+     */
+    Layers(List<Layer> layers, CompileCost cost, long deadlineNanos) {
         this.all = layers.stream().map(layer -> new Asking(layer, cost)).toList();
         this.cost = cost;
+        this.deadlineNanos = deadlineNanos;
     }
 
     /** An entry, and the position of the layer that had it, counted from 0. */
@@ -29,7 +36,7 @@ final class Layers implements AutoCloseable {
     /** One look-up on its way through the layers. For one thread. */
     final class Passage {
         private final Id id;
-        private long left = DEADLINE_NANOS;
+        private long left = deadlineNanos;
         private int position;
 
         private Passage(Id id) {

@@ -1,10 +1,16 @@
 package dev.granary.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -13,8 +19,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,6 +35,9 @@ class LayersTest {
 
     private final Path directory;
     private final FakeEngine engine = new FakeEngine("one");
+    private final FakeBucket team = new FakeBucket();
+    private final FakeBucket company = new FakeBucket();
+    private final FakeBucket vendor = new FakeBucket();
 
     LayersTest(@TempDir Path directory) {
         this.directory = directory;
@@ -102,10 +114,6 @@ class LayersTest {
         }
     }
 
-    private final FakeBucket team = new FakeBucket();
-    private final FakeBucket company = new FakeBucket();
-    private final FakeBucket vendor = new FakeBucket();
-
     private Granary over(GranaryConfig config, FakeBucket... buckets) throws Exception {
         return Granary.over(config, Stores.open(config, List.of(buckets), InstantSource.system()), (_, _) -> {});
     }
@@ -160,6 +168,47 @@ class LayersTest {
             assertEquals(Source.COMPILED, granary.obtain(engine, B).source());
             assertEquals(2, granary.statistics().refusedByDriver());
         }
+    }
+
+    @Test
+    @DisplayName("R16 buckets that never answer share one deadline: each is asked, and the look-up ends")
+    void allAreSilent() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicInteger asked = new AtomicInteger();
+        List<Layer> silent = config("local", "s3://team s3://company s3://vendor").build().buckets().stream()
+                .map(bucket -> new Layer(bucket, new Tier(new SilentBucket(asked, end)), Optional.empty(), List.of())).toList();
+        try (Layers layers = new Layers(silent, new CompileCost(), Duration.ofSeconds(3).toNanos())) {
+            assertNull(layers.look(A.getId()).next());
+            assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
+            assertEquals(3, asked.get());
+        } finally {
+            end.countDown();
+        }
+    }
+
+    /** Answers when the test is over. */
+    private record SilentBucket(AtomicInteger asked, CountDownLatch end) implements PersistentCache {
+        @Override
+        public LoadResult load(Id id) {
+            asked.incrementAndGet();
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return LoadResult.ABSENT;
+        }
+
+        @Override
+        public StoreResult store(Entry entry) {
+            return new StoreResult.Failed("it never answers");
+        }
+
+        @Override
+        public void discard(Entry entry) {}
+
+        @Override
+        public void close() {}
     }
 
     @Test
