@@ -1,34 +1,36 @@
 package dev.granary.coordinator;
 
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.S3Config;
-import java.util.Optional;
+import java.util.ArrayList;
+import java.util.List;
 
-/** Makes the bucket tier that a configuration names. */
+/** Makes the bucket tiers that a configuration names. */
 final class Buckets {
     private Buckets() {}
 
-    /** The bucket tier, opened without asking the bucket; empty where none is configured. */
-    static Optional<BucketTier> open(GranaryConfig config) throws ConfigException {
-        if (config.bucket().isEmpty()) {
-            return Optional.empty();
+    /** One tier for each bucket, in their order, opened without asking any. */
+    static List<BucketTier> open(GranaryConfig config) throws ConfigException {
+        List<BucketTier> tiers = new ArrayList<>();
+        for (BucketLayer layer : config.buckets()) {
+            tiers.add(open(layer));
         }
+        return tiers;
+    }
+
+    /** The tier of that bucket, opened without asking it. */
+    static BucketTier open(BucketLayer layer) throws ConfigException {
         try {
-            S3Config.Builder settings = S3Config.builder(config.bucket().get()).client(config.client())
+            S3Config.Builder settings = S3Config.builder(layer.location()).client(layer.client()).access(layer.access())
                     .producer("granary " + Version.NUMBER);
-            config.endpoint().ifPresent(settings::endpoint);
-            return Optional.of(BucketTier.open(settings.build()));
+            layer.endpoint().ifPresent(settings::endpoint);
+            layer.region().ifPresent(settings::region);
+            return BucketTier.open(settings.build());
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");
         }
-    }
-
-    /** What names the bucket among all buckets of all servers; empty text where none is configured. */
-    static String name(GranaryConfig config) {
-        return config.bucket()
-                .map(location -> location + config.endpoint().map(endpoint -> " at " + endpoint).orElse(""))
-                .orElse("");
     }
 }

@@ -32,6 +32,7 @@ final class BucketCheck {
     List<Finding> run() {
         bucketInHost();
         switch (store.get(unused, LIMIT)) {
+            case GetResult.Absent _ when config.access() != S3Access.READ_WRITE -> answers("reading");
             case GetResult.Absent _ -> tryOut(Optional.empty());
             case GetResult.Found _, GetResult.TooLarge _ ->
                 findings.add(diagnosis.notS3("it has something under a name that was never used"));

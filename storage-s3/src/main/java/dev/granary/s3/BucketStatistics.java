@@ -1,13 +1,11 @@
 package dev.granary.s3;
 
-import dev.granary.cache.TierStatistics;
 import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What a bucket tier has done and how it is, at a moment.
+ * What a bucket tier has sent and how it is, at a moment. Who calls it counts the results, with {@code TierStatistics}.
  *
- * @param results look-ups and stores by result
  * @param requests requests that were sent, by kind
  * @param retries reads that were sent again after a failure; counted in {@code requests} as well
  * @param unsent calls that sent nothing, because the bucket was left alone or too many were waiting
@@ -17,7 +15,6 @@ import java.util.Optional;
  * @param readOnlyFor how long nothing will be written since the bucket refused a write; zero where it may be written
  */
 public record BucketStatistics(
-        TierStatistics.Snapshot results,
         Requests requests,
         long retries,
         long unsent,

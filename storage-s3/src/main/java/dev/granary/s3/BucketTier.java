@@ -8,7 +8,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.TierStatistics;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.pack.PackAnswer;
@@ -53,14 +52,11 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final Lazily<Packs> packs;
     private final RecentSet<Sha256> absent;
     private final RecentSet<Sha256> suspects;
-    private final TierStatistics results = new TierStatistics();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
-    private final Timing timing;
 
     BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random) {
         this.config = config;
-        this.timing = timing;
         this.random = random;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientStore(transport, config, timing, counters);
@@ -83,11 +79,6 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public LoadResult load(Id id) {
         requireOpen();
-        long start = timing.nanos();
-        return results.count(find(id), timing.nanos() - start);
-    }
-
-    private LoadResult find(Id id) {
         Sha256 hash = id.hash();
         if (absent.contains(hash)) {
             return LoadResult.ABSENT;
@@ -127,10 +118,9 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        return results.count(publish(entry));
-    }
-
-    private StoreResult publish(Entry entry) {
+        if (config.access() == S3Access.READ) {
+            return new StoreResult.Refused(config.location() + " is only read, as configured");
+        }
         Optional<Failure> refusal = writePause.reason();
         if (refusal.isPresent()) {
             return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
@@ -189,7 +179,7 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     /** What this tier has done so far, and how it is. Sends nothing. */
     public BucketStatistics statistics() {
-        return new BucketStatistics(results.snapshot(), counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
+        return new BucketStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
                 counters.refreshes(), capabilities.peek(), writePause.left());
     }
 

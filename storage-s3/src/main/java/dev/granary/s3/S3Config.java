@@ -13,6 +13,7 @@ public final class S3Config {
 
     private final S3Location location;
     private final S3Client client;
+    private final S3Access access;
     private final BucketConnection connection;
     private final Duration loadDeadline;
     private final Duration slowCall;
@@ -27,6 +28,7 @@ public final class S3Config {
     private S3Config(Builder builder) {
         this.location = builder.location;
         this.client = builder.client;
+        this.access = builder.access;
         this.connection = new BucketConnection(location.bucket(), builder.endpoint, builder.region, builder.credentials,
                 builder.maxConnections, builder.connectTimeout, builder.requestTimeout);
         this.loadDeadline = builder.loadDeadline;
@@ -92,6 +94,11 @@ public final class S3Config {
         return client;
     }
 
+    /** Whether anything may be written. */
+    public S3Access access() {
+        return access;
+    }
+
     /** How to reach the bucket. */
     public BucketConnection connection() {
         return connection;
@@ -152,6 +159,7 @@ public final class S3Config {
     public static final class Builder {
         private S3Location location;
         private S3Client client = S3Client.AWS;
+        private S3Access access = S3Access.READ_WRITE;
         private Optional<URI> endpoint = Optional.empty();
         private Optional<String> region = Optional.empty();
         private Optional<BucketConnection.Credentials> credentials = Optional.empty();
@@ -210,6 +218,12 @@ public final class S3Config {
         /** The client library; default {@link S3Client#AWS}. */
         public Builder client(S3Client client) {
             this.client = client;
+            return this;
+        }
+
+        /** Whether anything may be written; default {@link S3Access#READ_WRITE}. */
+        public Builder access(S3Access access) {
+            this.access = access;
             return this;
         }
 

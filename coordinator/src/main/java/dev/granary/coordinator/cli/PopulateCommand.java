@@ -3,6 +3,7 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonObject;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.Source;
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
 import dev.granary.gpu.opencl.OpenCl;
@@ -10,6 +11,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -76,10 +78,14 @@ final class PopulateCommand extends StoreCommand {
     }
 
     private static String summary(GranaryConfig config, Published published) {
-        if (config.bucket().isEmpty()) {
+        if (config.buckets().isEmpty()) {
             return "stored in " + config.directory() + " only: no bucket is configured (--bucket or GRANARY_BUCKET)";
         }
-        return config.bucket().get() + ": " + published.stored() + " published, " + published.present() + " there already, "
+        Optional<BucketLayer> target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst();
+        if (target.isEmpty()) {
+            return "stored in " + config.directory() + " only: every bucket is only read (access=read)";
+        }
+        return target.get().location() + ": " + published.stored() + " published, " + published.present() + " there already, "
                 + published.failed() + " failed";
     }
 }
