@@ -46,12 +46,12 @@ public final class Granary implements AutoCloseable {
     private final LookUp lookUp;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private Granary(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
+    private Granary(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
-        this.uploads = new LayerUploads(stores.local(), stores.layers(), counters);
+        this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
         Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
         this.lookUp = new LookUp(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
@@ -68,17 +68,21 @@ public final class Granary implements AutoCloseable {
      * @throws ConfigException if the configuration cannot work, with what to change
      */
     public static Granary open(GranaryConfig config) throws ConfigException {
-        return open(config, (_, _) -> {});
+        return open(config, Publishing.ALONE, (_, _) -> {});
     }
 
-    /** Like {@link #open(GranaryConfig)}; {@code whenPublished} hears what became of each entry that was compiled or published here. */
-    public static Granary open(GranaryConfig config, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
-        return over(config, Stores.open(config), whenPublished);
+    /**
+     * Like {@link #open(GranaryConfig)}.
+     *
+     * @param whenPublished hears what became of each entry that was compiled or published here
+     */
+    public static Granary open(GranaryConfig config, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
+        return over(config, Stores.open(config), publishing, whenPublished);
     }
 
-    /** Like {@link #open(GranaryConfig, BiConsumer)}, over stores that are open. */
-    static Granary over(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
-        return new Granary(config, stores, whenPublished);
+    /** Like {@link #open(GranaryConfig, Publishing, BiConsumer)}, over stores that are open. */
+    static Granary over(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
+        return new Granary(config, stores, publishing, whenPublished);
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+import dev.granary.s3.BucketTier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -16,14 +17,26 @@ final class LayerUploads implements AutoCloseable {
     /** In the order of the layers; empty where a layer is only read. */
     private final List<Optional<Uploads>> all = new ArrayList<>();
 
-    LayerUploads(Tier local, List<Layer> layers, Counters counters) {
+    LayerUploads(Tier local, List<Layer> layers, Publishing publishing, Counters counters) {
         for (Layer layer : layers) {
-            all.add(layer.bucket().isWritable() ? Optional.of(new Uploads(local, layer.tier(), layer.outbox(), counters)) : Optional.empty());
+            all.add(layer.bucket().isWritable()
+                    ? Optional.of(new Uploads(local, sender(layer, publishing), layer.outbox(), counters))
+                    : Optional.empty());
         }
         for (int i = 0; i < layers.size(); i++) {
             List<Id> inherited = layers.get(i).inherited();
             all.get(i).ifPresent(uploads -> inherited.forEach(uploads::addInherited));
         }
+    }
+
+    /** A tier that somebody else wrote knows no packs. */
+    private static Sender sender(Layer layer, Publishing publishing) {
+        return switch (publishing) {
+            case ALONE -> Sender.alone(layer.tier());
+            case IN_PACKS -> layer.tier().cache() instanceof BucketTier bucket
+                    ? new PackSender(bucket, layer.tier())
+                    : Sender.alone(layer.tier());
+        };
     }
 
     /** True where there is a layer that may be written. */

@@ -115,7 +115,7 @@ class LayersTest {
     }
 
     private Granary over(GranaryConfig config, FakeBucket... buckets) throws Exception {
-        return Granary.over(config, Stores.open(config, List.of(buckets), InstantSource.system()), (_, _) -> {});
+        return Granary.over(config, Stores.open(config, List.of(buckets), InstantSource.system()), Publishing.ALONE, (_, _) -> {});
     }
 
     @Test

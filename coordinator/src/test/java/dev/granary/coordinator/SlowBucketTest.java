@@ -186,7 +186,7 @@ class SlowBucketTest {
         try (TinyS3 server = new TinyS3()) {
             List<StoreResult> told = new ArrayList<>();
             GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
-            try (Granary granary = Granary.open(config, (_, result) -> told.add(result))) {
+            try (Granary granary = Granary.open(config, Publishing.ALONE, (_, result) -> told.add(result))) {
                 granary.primitive(engine, A);
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().stored());

@@ -14,6 +14,7 @@ import dev.granary.s3.pack.PackAnswer;
 import dev.granary.s3.pack.Packs;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
@@ -137,6 +138,30 @@ public final class BucketTier implements PersistentCache, Catalog {
             suspects.remove(hash);
         }
         return result;
+    }
+
+    /**
+     * Whether the bucket has an entry of that id, in a pack or alone; false where nobody can say. Reads no entry, and sends nothing where that is known.
+     */
+    public boolean holds(Id id) {
+        requireOpen();
+        if (absent.contains(id.hash()) || suspects.contains(id.hash())) {
+            return false;
+        }
+        ObjectStore withinDeadline = store.withinDeadline();
+        return (!config.manifestInterval().isZero() && packs.get().holds(id, withinDeadline))
+                || withinDeadline.head(layout.entry(id)) instanceof HeadResult.Found;
+    }
+
+    /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
+    public ConditionalWrites conditionalWrites() {
+        requireOpen();
+        return capabilities.conditionalWrites();
+    }
+
+    /** The same bucket for what moves whole packs; to be closed by the caller. Sends nothing yet. */
+    public PackedBucket packed() {
+        return PackedBucket.open(config);
     }
 
     /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */

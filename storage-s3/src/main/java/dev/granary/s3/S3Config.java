@@ -62,6 +62,9 @@ public final class S3Config {
         settings.credentials = connection.credentials();
         settings.maxConnections = connection.maxConnections();
         settings.connectTimeout = connection.connectTimeout();
+        settings.access = access;
+        settings.retention = retention;
+        settings.producer = producer;
         settings.requestTimeout = PACK_REQUEST;
         settings.loadDeadline = PACK_REQUEST.multipliedBy(5);
         settings.slowCall = PACK_REQUEST;

@@ -2,6 +2,7 @@ package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.Publishing;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -33,6 +34,9 @@ final class PopulateCommand extends StoreCommand {
             description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
+    @Option(names = "--alone", description = "publish each entry alone and at once, not in packs at the end")
+    private boolean isAlone;
+
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
@@ -43,8 +47,9 @@ final class PopulateCommand extends StoreCommand {
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores().config();
         Published published = new Published();
+        Publishing publishing = isAlone ? Publishing.ALONE : Publishing.IN_PACKS;
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, published)) {
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));

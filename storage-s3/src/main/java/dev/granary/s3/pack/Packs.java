@@ -100,6 +100,11 @@ public final class Packs implements AutoCloseable {
         return target(id.target().path()).load(id, lookUp);
     }
 
+    /** True where the packs have an entry of that id; false where nobody can say. */
+    public boolean holds(Id id, ObjectStore lookUp) {
+        return target(id.target().path()).holds(id, lookUp);
+    }
+
     /** True where the packs have an entry of that id, as far as is known without a request. */
     public boolean isKnown(Id id) {
         TargetPacks known = targets.get(id.target().path());

@@ -85,6 +85,11 @@ final class TargetPacks {
         }
     }
 
+    /** True where the packs have an entry of that id; false where nobody can say. */
+    boolean holds(Id id, ObjectStore store) {
+        return catalogue(store).filter(catalogue -> find(catalogue, id, store) instanceof Found.In).isPresent();
+    }
+
     /** True where the packs have an entry of that id, as far as is known without a request. */
     boolean isKnown(Id id) {
         Catalogue catalogue = current;
