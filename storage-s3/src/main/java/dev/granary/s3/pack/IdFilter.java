@@ -52,6 +52,11 @@ public final class IdFilter {
         return Long.remainderUnsigned(hash.getLong(Long.BYTES) + probe * hash.getLong(2 * Long.BYTES), (long) words.length * Long.SIZE);
     }
 
+    /** True where the filter may be that of so many ids: it is as large as theirs. */
+    boolean hasRoomFor(int ids) {
+        return ids >= 0 && (long) words.length * Long.SIZE >= (long) ids * BITS_PER_ID;
+    }
+
     /** How many bytes {@link #writeTo} writes. */
     int byteSize() {
         return Integer.BYTES + words.length * Long.BYTES;

@@ -126,7 +126,11 @@ public final class Warming {
         return new Plan(parts, lost, present[0]);
     }
 
-    /** Reads what was planned. What cannot be read or is not sound is told and left out. */
+    /**
+     * Reads what was planned. What cannot be read or is not sound is told and left out. Nothing is handed on after this returns.
+     *
+     * @throws InterruptedException if the caller was interrupted: the rest is neither read nor told
+     */
     public void run(Plan plan, Receiver receiver) throws InterruptedException {
         Crew.run(WORKERS, plan.parts, part -> read(part, receiver));
     }
@@ -135,7 +139,12 @@ public final class Warming {
         switch (store.range(keys.pack(part.pack().name()), part.offset(), part.length())) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                part.places().forEach(place -> unpack(place, part, found.bytes(), receiver));
+                for (Place place : part.places()) {
+                    if (Thread.currentThread().isInterrupted()) {
+                        return;
+                    }
+                    unpack(place, part, found.bytes(), receiver);
+                }
             }
             case GetResult.Absent _ -> skip(part, "the pack is not there any more", receiver);
             case GetResult.TooLarge _ -> skip(part, "the server sent more than was asked for", receiver);
