@@ -17,7 +17,7 @@ import java.util.function.Predicate;
 /**
  * Reads the packs of one target in large parts, several at a time, and hands on every entry, verified. Thread-safe.
  *
- * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes and one entry long.
+ * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes, a gap and one entry long.
  */
 public final class Warming {
     /** How many parts are under way at once. */

@@ -224,7 +224,7 @@ class PackPublisherTest {
     @DisplayName("the manifest cannot be committed: everybody hears why, and nothing refers to the pack")
     void notCommitted() {
         add(some(5));
-        store.script(new Fault.None(), new Fault.Lost(DENIED));
+        store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
         publisher.finish();
         assertEquals(5, heard.size());
         heard.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"), result::toString));
