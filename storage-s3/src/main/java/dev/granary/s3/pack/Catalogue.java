@@ -62,4 +62,10 @@ final class Catalogue {
     boolean isBad(Sha256 id) {
         return badIds.contains(id);
     }
+
+    /** True where an id that no pack has is not outside of packs either. One that proved wrong in a pack may have been published again. */
+    boolean isSurelyAbsent(Sha256 id) {
+        return manifest.loose() == Manifest.Loose.NONE && !badIds.contains(id)
+                && manifest.packs().stream().noneMatch(pack -> lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
+    }
 }

@@ -40,6 +40,7 @@ final class Crew {
             throw new IllegalStateException("A task that should not have failed did", e.getCause());
         } finally {
             threads.shutdownNow();
+            threads.close(); // who was interrupted, too, must not find tasks under way behind its back
         }
     }
 }

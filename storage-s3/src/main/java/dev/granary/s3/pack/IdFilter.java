@@ -49,7 +49,13 @@ public final class IdFilter {
     }
 
     private long bit(ByteBuffer hash, int probe) {
-        return Long.remainderUnsigned(hash.getLong(Long.BYTES) + probe * hash.getLong(2 * Long.BYTES), (long) words.length * Long.SIZE);
+        long step = hash.getLong(2 * Long.BYTES) | 1; // an even one would meet few of the bits of a small filter
+        return Long.remainderUnsigned(hash.getLong(Long.BYTES) + probe * step, (long) words.length * Long.SIZE);
+    }
+
+    /** True where the filter may be that of so many ids: it is as large as theirs. */
+    boolean hasRoomFor(int ids) {
+        return ids >= 0 && (long) words.length * Long.SIZE >= (long) ids * BITS_PER_ID;
     }
 
     /** How many bytes {@link #writeTo} writes. */

@@ -142,7 +142,7 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     private static Read readLists(ByteBuffer in, Loose loose) {
         long number = in.getLong();
         List<PackInfo> packs = new ArrayList<>();
-        for (int left = in.getInt(); left > 0; left--) {
+        for (int left = count(in); left > 0; left--) {
             PackInfo pack = PackInfo.readFrom(in);
             if (!pack.isPlausible()) {
                 return new Read.Bad(Damage.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
@@ -150,7 +150,7 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
             packs.add(pack);
         }
         List<Retired> retired = new ArrayList<>();
-        for (int left = in.getInt(); left > 0; left--) {
+        for (int left = count(in); left > 0; left--) {
             byte[] name = new byte[Sha256.BYTES];
             in.get(name);
             retired.add(new Retired(Sha256.ofDigest(name), in.getLong()));
@@ -158,5 +158,13 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         return in.hasRemaining() || number < 0
                 ? new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up")
                 : new Read.Ok(new Manifest(number, loose, packs, retired));
+    }
+
+    private static int count(ByteBuffer in) {
+        int count = in.getInt();
+        if (count < 0) {
+            throw new BufferUnderflowException();
+        }
+        return count;
     }
 }

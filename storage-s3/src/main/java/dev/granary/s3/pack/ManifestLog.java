@@ -2,6 +2,7 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.PutId;
 import dev.granary.s3.store.Failure;
@@ -84,24 +85,39 @@ public final class ManifestLog {
          * @param cause why, for people
          */
         record Failed(String cause) implements Committed {}
+
+        /**
+         * It may be carried out or not, now or later: the answer never came.
+         *
+         * @param cause why, for people
+         */
+        record Unknown(String cause) implements Committed {}
     }
 
     /** The newest manifest, where {@code known} is one that was read before. */
     public Newest newest(Manifest known) {
         try {
-            long start = known.number();
-            if (start == 0) {
-                Optional<Long> hint = hint();
-                if (hint.isEmpty()) {
-                    return new Newest.Found(Manifest.NONE);
-                }
-                start = hint.get();
+            long number = known.number() == 0 ? 0 : lastFrom(known.number());
+            if (number > known.number()) {
+                return new Newest.Found(read(number, known));
             }
-            long number = lastFrom(start);
-            return new Newest.Found(number == known.number() ? known : read(number, known));
+            if (number > 0 && isStill(known)) {
+                return new Newest.Found(known);
+            }
+            Optional<Long> hint = hint();
+            return new Newest.Found(hint.isEmpty() ? Manifest.NONE : read(lastFrom(hint.get()), Manifest.NONE));
         } catch (NoAnswer e) {
             return new Newest.Unavailable(e.failure.toString());
         }
+    }
+
+    /** False where a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
+    private boolean isStill(Manifest known) throws NoAnswer {
+        return switch (store.head(keys.manifest(known.number()))) {
+            case HeadResult.Found found -> found.marks().sha256().isEmpty() || found.marks().sha256().equals(Sha256.of(known.encode()).hex());
+            case HeadResult.Absent _ -> false;
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
     }
 
     /**
@@ -132,47 +148,55 @@ public final class ManifestLog {
             }
             return new Committed.Failed("other writers were faster " + MAX_ATTEMPTS + " times");
         } catch (NoAnswer e) {
-            return new Committed.Failed(e.failure.toString());
+            return e.mayHaveLanded ? new Committed.Unknown(e.failure.toString()) : new Committed.Failed(e.failure.toString());
         }
     }
 
-    /** True if the manifest was created by this; false if somebody else has created that number. */
+    /** True if the manifest was created by this; false if that number is somebody else's, or is about to be. */
     private boolean create(Manifest next) throws NoAnswer {
         byte[] body = next.encode();
         Marks marks = new Marks(PutId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
-        for (int unknowns = 0; ; ) {
+        Optional<Failure> unheard = Optional.empty(); // why there is no answer to an attempt that may have landed, or still may
+        for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, body, marks)) {
                 case WriteResult.Done _ -> {
                     return true;
                 }
                 case WriteResult.PreconditionFailed _ -> {
-                    return isMine(key, marks);
+                    return isMine(key, marks, unheard);
                 }
                 case WriteResult.Conflict _ -> {
-                    return false; // nothing is known to have landed; what has is found by the next round
-                }
-                case WriteResult.Unknown lost -> {
-                    if (++unknowns > MAX_UNKNOWNS) {
-                        if (isMine(key, marks)) {
-                            return true;
-                        }
-                        throw new NoAnswer(lost.failure());
+                    if (unheard.isEmpty()) {
+                        return false; // nothing is known to have landed; what has is found by the next round
                     }
-                    pause.accept(FIRST_PAUSE.multipliedBy(unknowns));
+                    // else the conflict may be with the attempt before
                 }
-                case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure());
-                case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure());
+                case WriteResult.Unknown lost -> unheard = Optional.of(lost.failure());
+                case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure(), unheard.isPresent());
+                case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure(), unheard.isPresent());
             }
+            if (attempt > MAX_UNKNOWNS) {
+                return isMine(key, marks, unheard);
+            }
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
     }
 
-    private boolean isMine(String key, Marks marks) throws NoAnswer {
-        return switch (store.head(key)) {
-            case HeadResult.Found found -> found.marks().putId().equals(marks.putId());
-            case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
-        };
+    /** True where the manifest is ours; false where it cannot come to be ours any more. */
+    private boolean isMine(String key, Marks marks, Optional<Failure> unheard) throws NoAnswer {
+        switch (store.head(key)) {
+            case HeadResult.Found found -> {
+                return found.marks().putId().equals(marks.putId());
+            }
+            case HeadResult.Absent _ -> {
+                if (unheard.isPresent()) {
+                    throw new NoAnswer(unheard.get(), true); // it may land later
+                }
+                return false;
+            }
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure(), unheard.isPresent());
+        }
     }
 
     /** The number of the last manifest, searched from one that is there, or from 0: steps of 1, 2, 4, ... forward, then halves. */
@@ -199,7 +223,10 @@ public final class ManifestLog {
         };
     }
 
-    /** The manifest of that number; where it is damaged, under its number what the last sound one before it says. */
+    /**
+     * The manifest of that number; where it is damaged, under its number what the last sound one before it says. One of a newer version is no
+     * damage: to go on without what it says would take it from everybody.
+     */
     private Manifest read(long number, Manifest known) throws NoAnswer {
         for (long at = number; at > 0 && at > number - MAX_STEPS_BACK; at--) {
             if (at == known.number()) {
@@ -207,16 +234,22 @@ public final class ManifestLog {
             }
             switch (store.get(keys.manifest(at), Manifest.MAX_BYTES)) {
                 case GetResult.Found found -> {
-                    if (Manifest.decode(found.bytes().toArray(ValueLayout.JAVA_BYTE)) instanceof Manifest.Read.Ok ok
-                            && ok.manifest().number() == at) {
-                        return renumbered(ok.manifest(), number);
+                    switch (Manifest.decode(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
+                        case Manifest.Read.Ok(Manifest manifest) -> {
+                            if (manifest.number() == at) {
+                                return renumbered(manifest, number);
+                            } // else one in the place of another
+                        }
+                        case Manifest.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> throw new NoAnswer(Failure.of(
+                                Failure.Kind.NOT_SUPPORTED, keys.manifest(at) + " was written by a newer version of Granary: " + bad.detail()));
+                        case Manifest.Read.Bad _ -> {}
                     }
                 }
                 case GetResult.Absent _, GetResult.TooLarge _ -> {} // removed meanwhile, or not one of ours
                 case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
             }
         }
-        return renumbered(Manifest.NONE, number);
+        return renumbered(known, number);
     }
 
     private static Manifest renumbered(Manifest manifest, long number) {
@@ -265,10 +298,16 @@ public final class ManifestLog {
     /** The bucket did not say what was needed; ends a method of this class and never leaves it. */
     private static final class NoAnswer extends Exception {
         private final transient Failure failure;
+        private final boolean mayHaveLanded;
 
         NoAnswer(Failure failure) {
+            this(failure, false);
+        }
+
+        NoAnswer(Failure failure, boolean mayHaveLanded) {
             super(failure.toString(), null, false, false);
             this.failure = failure;
+            this.mayHaveLanded = mayHaveLanded;
         }
     }
 }

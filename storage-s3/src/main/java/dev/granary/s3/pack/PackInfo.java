@@ -42,9 +42,14 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
         return new PackInfo(Sha256.ofDigest(name), in.getLong(), in.getLong(), in.getInt(), in.getLong(), IdFilter.readFrom(in));
     }
 
-    /** False where the lengths cannot be those of a pack. */
+    /** False where an index is surely that of another pack: names of packs do not stand in their indexes. */
+    boolean isIndexedBy(PackIndex index) {
+        return index.size() == entries && index.places().stream().allMatch(place -> filter.mayContain(place.id()));
+    }
+
+    /** False where the lengths cannot be those of a pack: memory for an index is taken only in proportion to a filter that is really there. */
     boolean isPlausible() {
-        return entries >= 0 && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES && indexOffset <= bytes
+        return filter.hasRoomFor(entries) && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries && indexOffset <= bytes
                 && bytes - indexOffset == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
     }
 }

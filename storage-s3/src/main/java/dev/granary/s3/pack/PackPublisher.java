@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
@@ -73,7 +74,7 @@ public final class PackPublisher {
                 whenDone.accept(StoreResult.DUPLICATE);
                 return true;
             }
-            open.add(entry.id().hash(), encoded, entry.compileTime().toNanos());
+            open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
             waiting.put(entry.id().hash(), new Waiting(encoded.length, whenDone));
             if (open.bytes() >= FULL_BYTES) {
                 publish();
@@ -109,6 +110,8 @@ public final class PackPublisher {
                 store.delete(keys.pack(pack.info().name())); // no manifest names it, and nobody knows its name
                 yield StoreResult.DUPLICATE;
             }
+            case ManifestLog.Committed.Unknown unknown ->
+                new StoreResult.Unknown("whether the manifest is committed nobody can say: " + unknown.cause());
             case ManifestLog.Committed.Failed failed -> new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
         };
     }

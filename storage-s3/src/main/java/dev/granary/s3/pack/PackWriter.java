@@ -53,7 +53,8 @@ final class PackWriter {
                 }
                 case WriteResult.Conflict _ -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(Failure.of(Failure.Kind.SERVER, "a conflict, " + attempt + " times"));
+                        Failure conflict = Failure.of(Failure.Kind.SERVER, "a conflict at the last of " + attempt + " attempts");
+                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
                     }
                 }
                 case WriteResult.Unknown lost -> {

@@ -15,6 +15,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,7 @@ final class TargetPacks {
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable Catalogue current;
     private volatile long refreshAt;
+    private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
 
     TargetPacks(ObjectStore background, PackKeys keys, IndexShelf shelf, Intervals intervals,
             Function<ObjectStore, ManifestLog> logs, Executor executor) {
@@ -60,14 +62,16 @@ final class TargetPacks {
      */
     PackAnswer load(Id id, ObjectStore store) {
         for (int look = 1; ; look++) {
+            long seen = readings.get();
             Catalogue catalogue = catalogue(store).orElse(null);
             if (catalogue == null) {
                 return PackAnswer.NOT_PACKED; // as far as anybody can say in time: it may lie alone, too
             }
             switch (find(catalogue, id, store)) {
                 case Found.Nowhere _ -> {
-                    return catalogue.manifest().loose() == Manifest.Loose.NONE ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
+                    return catalogue.isSurelyAbsent(id.hash()) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
                 }
+                case Found.Lost _ -> {} // it is remembered: the next look passes that pack by
                 case Found.Unsaid unsaid -> {
                     return new PackAnswer.Unavailable(unsaid.failure().toString());
                 }
@@ -81,7 +85,7 @@ final class TargetPacks {
             if (look == LOOKS) {
                 return PackAnswer.NOT_PACKED;
             }
-            refresh(store);
+            refreshAfterLoss(store, seen);
         }
     }
 
@@ -103,6 +107,9 @@ final class TargetPacks {
 
         record Nowhere() implements Found {}
 
+        /** In none that can be read, and one that may have had it has just proved to be missing. */
+        record Lost() implements Found {}
+
         record Unsaid(Failure failure) implements Found {}
     }
 
@@ -110,6 +117,7 @@ final class TargetPacks {
         if (catalogue.isBad(id.hash())) {
             return new Found.Nowhere();
         }
+        boolean isOneLost = false;
         for (PackInfo pack : catalogue.manifest().packs()) {
             if (!catalogue.mayHave(pack, id.hash())) {
                 continue;
@@ -121,13 +129,16 @@ final class TargetPacks {
                         return new Found.In(pack, place.get());
                     }
                 }
-                case Indexed.Lost _ -> catalogue.lost(pack);
+                case Indexed.Lost _ -> {
+                    catalogue.lost(pack);
+                    isOneLost = true;
+                }
                 case Indexed.Unsaid unsaid -> {
                     return new Found.Unsaid(unsaid.failure());
                 }
             }
         }
-        return new Found.Nowhere();
+        return isOneLost ? new Found.Lost() : new Found.Nowhere();
     }
 
     /** The entry at a place; empty where the pack is not what the index says, which is remembered. */
@@ -199,7 +210,7 @@ final class TargetPacks {
     static Indexed fetchIndex(PackInfo pack, PackKeys keys, IndexShelf shelf, ObjectStore store) {
         Optional<byte[]> kept = shelf.tail(pack);
         if (kept.isPresent()) {
-            if (PackIndex.decode(kept.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok) {
+            if (PackIndex.decode(kept.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
                 return new Indexed.Ok(ok.index());
             }
             shelf.forget(pack.name());
@@ -208,6 +219,7 @@ final class TargetPacks {
             case GetResult.Found found -> {
                 byte[] tail = found.bytes().toArray(ValueLayout.JAVA_BYTE);
                 yield switch (PackIndex.decode(tail, pack.indexOffset(), keys.namespace())) {
+                    case PackIndex.Read.Ok ok when !pack.isIndexedBy(ok.index()) -> new Indexed.Lost("its index is that of another pack");
                     case PackIndex.Read.Ok ok -> {
                         shelf.keep(pack, tail);
                         yield new Indexed.Ok(ok.index());
@@ -247,7 +259,7 @@ final class TargetPacks {
             refreshAt = intervals.nextRefresh(shelf.confirmedAgo(intervals.wallMillis().getAsLong()));
             current = new Catalogue(kept.get());
         } else {
-            readNewest(store);
+            readNewest(store, Lost.FORGET);
         }
     }
 
@@ -265,30 +277,53 @@ final class TargetPacks {
         }
     }
 
+    /** Forgets what proved wrong, too: a pack that was missing gets another chance once in an interval. */
     private void refresh(ObjectStore store) {
         if (beginReading()) {
             try {
-                readNewest(store);
+                readNewest(store, Lost.FORGET);
             } finally {
                 reading.unlock();
             }
         }
     }
 
+    /** Reads the manifest again unless somebody has since it was {@code seen}. */
+    private void refreshAfterLoss(ObjectStore store, long seen) {
+        if (beginReading()) {
+            try {
+                if (readings.get() == seen) {
+                    readNewest(store, Lost.KEEP);
+                }
+            } finally {
+                reading.unlock();
+            }
+        }
+    }
+
+    /** What to do about lost packs when the manifest is still the same. */
+    private enum Lost { KEEP, FORGET }
+
     /** Called with the lock held. Where nobody can say, what is known stays, and is compared again soon. */
-    private void readNewest(ObjectStore store) {
+    private void readNewest(ObjectStore store, Lost lost) {
         Catalogue known = current;
-        switch (logs.apply(store).newest(known == null ? Manifest.NONE : known.manifest())) {
-            case ManifestLog.Newest.Found found -> {
+        Manifest before = known == null ? Manifest.NONE : known.manifest();
+        switch (logs.apply(store).newest(before)) {
+            case ManifestLog.Newest.Found(Manifest newest) -> {
                 refreshAt = intervals.nextRefresh(Optional.empty());
-                current = known == null ? new Catalogue(found.manifest()) : known.next(found.manifest());
-                shelf.keep(found.manifest());
+                if (known == null) {
+                    current = new Catalogue(newest);
+                } else if (newest != before || lost == Lost.FORGET) {
+                    current = known.next(newest);
+                }
+                shelf.keep(newest);
             }
             case ManifestLog.Newest.Unavailable _ -> {
                 refreshAt = intervals.nextTry();
                 current = known == null ? new Catalogue(Manifest.NONE) : known;
             }
         }
+        readings.incrementAndGet();
     }
 
     private boolean beginReading() {

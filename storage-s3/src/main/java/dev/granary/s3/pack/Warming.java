@@ -17,7 +17,7 @@ import java.util.function.Predicate;
 /**
  * Reads the packs of one target in large parts, several at a time, and hands on every entry, verified. Thread-safe.
  *
- * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes and one entry long.
+ * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes, a gap and one entry long.
  */
 public final class Warming {
     /** How many parts are under way at once. */
@@ -124,7 +124,11 @@ public final class Warming {
         return new Plan(parts, lost, present);
     }
 
-    /** Reads what was planned. What cannot be read or is not sound is told and left out. */
+    /**
+     * Reads what was planned. What cannot be read or is not sound is told and left out. Nothing is handed on after this returns.
+     *
+     * @throws InterruptedException if the caller was interrupted: the rest is neither read nor told
+     */
     public void run(Plan plan, Receiver receiver) throws InterruptedException {
         int longest = plan.parts.stream().mapToInt(Part::length).max().orElse(0);
         Crew.run(WORKERS, plan.parts, () -> {
@@ -137,7 +141,12 @@ public final class Warming {
         switch (store.range(keys.pack(part.pack().name()), part.offset(), part.length(), memory)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                part.places().forEach(place -> unpack(place, part, found.bytes(), receiver));
+                for (Place place : part.places()) {
+                    if (Thread.currentThread().isInterrupted()) {
+                        return;
+                    }
+                    unpack(place, part, found.bytes(), receiver);
+                }
             }
             case GetResult.Absent _ -> skip(part, "the pack is not there any more", receiver);
             case GetResult.TooLarge _ -> skip(part, "the server sent more than was asked for", receiver);
