@@ -128,6 +128,7 @@ public final class Granary implements AutoCloseable {
      * second. For programs that are about to look up many kernels; errors are left to the look-ups.
      */
     public void connect() {
+        // At once: one that is silent must not keep the others waiting.
         stores.layers().parallelStream().forEach(layer -> layer.tier().cache().load(CONNECTING));
     }
 

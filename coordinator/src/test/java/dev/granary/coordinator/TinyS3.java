@@ -81,7 +81,8 @@ final class TinyS3 implements AutoCloseable {
     }
 
     private static void send(OutputStream out, String status, byte[] body) throws IOException {
-        out.write(("HTTP/1.1 " + status + "\r\nETag: \"0\"\r\nConnection: close\r\nContent-Length: " + body.length + "\r\n\r\n").getBytes(ISO_8859_1));
+        String head = "HTTP/1.1 " + status + "\r\nETag: \"0\"\r\nConnection: close\r\nContent-Length: " + body.length + "\r\n\r\n";
+        out.write(head.getBytes(ISO_8859_1));
         out.write(body);
         out.flush();
     }

@@ -100,8 +100,8 @@ final class KernelRun {
         JsonArray buckets = new JsonArray();
         counted.layers().forEach(layer -> buckets.add(Json.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
                 layer.results().unavailable(), "skipped", layer.skipped())));
-        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
-                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
+        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory",
+                count(Source.MEMORY), "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
     }
 
@@ -121,7 +121,8 @@ final class KernelRun {
         Table table = new Table("kernel", "<outcome", "time", "size", "<id");
         for (Result result : results) {
             switch (result) {
-                case Result.Got got -> table.row(got.name(), outcome(got) + (hasLayers ? number(got.layer()) : ""), Text.time(got.took()), Text.bytes(got.bytes()), shortId(got));
+                case Result.Got got -> table.row(got.name(), outcome(got) + (hasLayers ? number(got.layer()) : ""),
+                        Text.time(got.took()), Text.bytes(got.bytes()), shortId(got));
                 case Result.Failed failed -> table.row(failed.name(), "failed", Text.time(failed.took()), "-", "-");
             }
         }

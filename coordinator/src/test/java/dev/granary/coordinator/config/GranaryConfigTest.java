@@ -152,7 +152,8 @@ class GranaryConfigTest {
         String message = mistake();
         assertSays(message, "GRANARY_S3_ENDPOINT", "host:9000", "without user and password");
         assertFalse(message.contains("secret"), message);
-        for (String bucket : List.of("s3://name?endpoint=http://user:secret@host", "s3://name?endpoint=http://user:a/secret@host", "x//user:secret@y")) {
+        for (String bucket : List.of("s3://name?endpoint=http://user:secret@host",
+                "s3://name?endpoint=http://user:a/secret@host", "x//user:secret@y")) {
             String complaint = refusal(() -> builder().bucket(bucket));
             assertFalse(complaint.contains("secret"), complaint);
         }
@@ -205,9 +206,12 @@ class GranaryConfigTest {
     @DisplayName("R5 several buckets keep their order; what one leaves out comes from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketLayer> expected = List.of(
-                new BucketLayer(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(), S3Client.AWS),
-                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"), S3Client.AWS),
-                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(), S3Client.MINIO));
+                new BucketLayer(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
+                        S3Client.AWS),
+                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"),
+                        S3Client.AWS),
+                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(),
+                        S3Client.MINIO));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
