@@ -34,12 +34,13 @@ begin() {
   trap 'exit 143' TERM
 }
 
-# Says which of the commands $2... is missing, and the packages $1 that bring them.
+# Says which of the commands $2... is missing, and the packages $1 that bring them; ends with 3 then.
 need() {
   local packages=$1 each
   shift
   for each in "$@"; do
-    PATH=$PATH:/usr/sbin:/sbin command -v "$each" >/dev/null || die "$NAME needs $each. Install it: apt-get install $packages"
+    PATH=$PATH:/usr/sbin:/sbin command -v "$each" >/dev/null ||
+      { printf 'granary: %s needs %s, which is not installed. On Debian: apt-get install %s\n' "$NAME" "$each" "$packages" >&2; exit 3; }
   done
 }
 
@@ -117,7 +118,7 @@ serve() {
     exit "$code"
   fi
   for variable in GRANARY_TEST_S3_{SERVER,ENDPOINT,BUCKET} AWS_{ACCESS_KEY_ID,SECRET_ACCESS_KEY,REGION} GRANARY_{S3_ENDPOINT,BUCKET}; do
-    printf 'export %s=%s\n' "$variable" "${!variable}"
+    [ -z "${!variable:-}" ] || printf 'export %s=%s\n' "$variable" "${!variable}"
   done
   printf 'granary: Ctrl-C ends it and removes what it holds\n' >&2
   wait -n "${processes[@]}" || true
