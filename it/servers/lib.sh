@@ -39,7 +39,7 @@ need() {
   local packages=$1 each
   shift
   for each in "$@"; do
-    PATH=$PATH:/usr/sbin:/sbin command -v "$each" >/dev/null ||
+    [ -x "$(PATH=$PATH:/usr/sbin command -v "$each")" ] ||
       { printf 'granary: %s needs %s, which is not installed. On Debian: apt-get install %s\n' "$NAME" "$each" "$packages" >&2; exit 3; }
   done
 }

@@ -2,6 +2,7 @@ package dev.granary.s3;
 
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.store.ObjectStore;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,18 +27,36 @@ final class Conformance {
         this.out = out;
     }
 
-    /** Takes no arguments. */
-    public static void main(String[] arguments) {
-        if (arguments.length > 0) {
-            System.err.println("granary: usage: ./granary conformance; the server is GRANARY_TEST_S3_ENDPOINT's, see docs/s3-servers.md");
+    /** Runs the suite, or with {@code --races ROUNDS} that many races of each kind. */
+    public static void main(String[] arguments) throws Exception {
+        boolean races = arguments.length == 2 && arguments[0].equals("--races") && arguments[1].matches("[1-9][0-9]{0,5}");
+        if (!races && arguments.length > 0) {
+            System.err.println("granary: usage: ./granary conformance [--races ROUNDS]; the server is GRANARY_TEST_S3_ENDPOINT's, see"
+                    + " docs/s3-servers.md");
             System.exit(2);
         }
         TestS3 server = TestS3.server();
+        if (races) {
+            race(server, Integer.parseInt(arguments[1]));
+            System.exit(0);
+        }
         Conformance conformance = new Conformance(System.out);
         conformance.run(AWS, AwsTransportTest.class);
         conformance.run(MINIO, MinioTransportTest.class);
         conformance.run(SERVER, ServerFactsTest.class);
         System.exit(conformance.print(server) ? 0 : 1); // the embedded server's threads would stay
+    }
+
+    private static void race(TestS3 server, int rounds) throws Exception {
+        System.out.println(rounds + " races of 32 at once for one key, of each kind:");
+        for (S3Client client : S3Client.values()) {
+            S3Config config = server.config().client(client).build();
+            try (ObjectStore store = ObjectStores.open(config)) {
+                String prefix = config.location().prefix() + "/";
+                System.out.println(client + " create: " + new RaceCounts(store, prefix).create(rounds));
+                System.out.println(client + " replace: " + new RaceCounts(store, prefix).replace(rounds));
+            }
+        }
     }
 
     private void run(String column, Class<?> suite) {

@@ -61,7 +61,10 @@ final class ConformanceResults implements TestExecutionListener {
     }
 
     private static String message(TestExecutionResult result) {
-        return result.getThrowable().map(Throwable::toString).orElse(result.getStatus().toString()).lines().findFirst().orElse("");
+        String text = result.getThrowable()
+                .map(thrown -> thrown instanceof AssertionError ? String.valueOf(thrown.getMessage()) : thrown.toString())
+                .orElse(result.getStatus().toString());
+        return text.lines().findFirst().orElse("");
     }
 
     /** The checks that ran through any of these clients, by name. */
