@@ -1,132 +1,113 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Entry;
-import dev.granary.cache.PersistentCache;
+import dev.granary.cache.Catalog;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.PackedBucket;
+import dev.granary.s3.pack.Manifest;
+import dev.granary.s3.pack.ManifestLog;
 import dev.granary.s3.pack.Warming;
-import java.lang.foreign.MemorySegment;
-import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.function.LongConsumer;
+import dev.granary.s3.pack.WarmingPlan;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.Set;
 
-/**
- * Puts what comes out of packs into the local tier, and counts it. Thread-safe.
- *
- * <p>An entry that the local tier does not take is skipped, with the reason; the others go on.
- */
-public final class Warm implements Warming.Receiver {
-    private static final int MAX_ATTEMPTS = 3;
-    private static final int AT_ONCE = 2;
+/** Fills the local tier of this machine from the buckets before it is needed. Not thread-safe. */
+public final class Warm implements AutoCloseable {
+    private final GranaryConfig config;
+    private final LocalTier local;
+    private final Warming.Alone alone;
 
-    private final PersistentCache local;
-    private final Semaphore storing = new Semaphore(AT_ONCE);
-    private final LongConsumer progress;
-    private final LongAdder installed = new LongAdder();
-    private final LongAdder present = new LongAdder();
-    private final LongAdder installedBytes = new LongAdder();
-    private final LongAdder receivedBytes = new LongAdder();
-    private final Map<String, Skipped> skipped = new TreeMap<>(); // guarded by itself
-
-    /**
-     * Entries that were skipped for one reason.
-     *
-     * @param entries how many
-     * @param bytes how long they are in the bucket
-     */
-    public record Skipped(long entries, long bytes) {
-        Skipped plus(Skipped other) {
-            return new Skipped(entries + other.entries, bytes + other.bytes);
-        }
-    }
-
-    /**
-     * Fills {@code local}.
-     *
-     * @param progress told how many bytes have come so far, by several threads
-     */
-    public Warm(PersistentCache local, LongConsumer progress) {
+    private Warm(GranaryConfig config, LocalTier local, Warming.Alone alone) {
+        this.config = config;
         this.local = local;
-        this.progress = progress;
+        this.alone = alone;
+    }
+
+    /** Told how far it is. Called by several threads. */
+    @FunctionalInterface
+    public interface Progress {
+        /** So many bytes of so many have come. */
+        void at(long bytes, long of);
+    }
+
+    /** What became of warming from one bucket for one target. */
+    public sealed interface Outcome {
+        /**
+         * It was done, as far as the report says.
+         *
+         * @param report what was done
+         */
+        record Done(WarmReport report) implements Outcome {}
+
+        /**
+         * The bucket did not say what it has.
+         *
+         * @param cause why, for people
+         */
+        record Unavailable(String cause) implements Outcome {}
+    }
+
+    /**
+     * Opens the local tier.
+     *
+     * @param alone whether entries outside of packs are fetched, too
+     * @throws ConfigException if its directory cannot be used, or the configuration has no local tier
+     */
+    public static Warm open(GranaryConfig config, Warming.Alone alone) throws ConfigException {
+        if (config.capacityBytes() == 0) {
+            throw new ConfigException("The capacity is 0, so there is nothing to be filled; set --capacity or GRANARY_CAPACITY.");
+        }
+        return new Warm(config, LocalTiers.open(config), alone);
+    }
+
+    /**
+     * Fetches what a bucket has for a target and the local tier has not, and installs it, verified.
+     *
+     * @param namespace the target, as {@link dev.granary.cache.Target#path()} gives it
+     * @throws ConfigException if the bucket cannot be opened as configured
+     * @throws InterruptedException if the caller was interrupted
+     */
+    public Outcome from(BucketLayer layer, String namespace, Progress progress) throws ConfigException, InterruptedException {
+        try (PackedBucket bucket = Buckets.packed(layer, Buckets.directory(config))) {
+            return switch (bucket.manifests(namespace).newest(Manifest.NONE)) {
+                case ManifestLog.Newest.Unavailable lost -> new Outcome.Unavailable(lost.cause());
+                case ManifestLog.Newest.Found found -> new Outcome.Done(from(bucket, namespace, found.manifest(), progress));
+            };
+        }
+    }
+
+    private WarmReport from(PackedBucket bucket, String namespace, Manifest manifest, Progress progress) throws InterruptedException {
+        Set<Sha256> here = here(namespace);
+        Warming warming = bucket.warming(namespace);
+        WarmingPlan plan = warming.plan(manifest, alone, id -> !here.contains(id));
+        long bytes = plan.bytes();
+        Installing installing = new Installing(local, received -> progress.at(received, bytes));
+        plan.lost().forEach(pack -> installing.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
+        warming.run(plan, installing);
+        return installing.report(plan, bucket.requests().total());
+    }
+
+    /** What the local tier has of a target. One that cannot be listed has nothing: then all is fetched. */
+    private Set<Sha256> here(String namespace) {
+        Set<Sha256> here = new HashSet<>();
+        try {
+            local.list((Catalog.Listed listed) -> {
+                if (listed.namespace().equals(namespace)) {
+                    here.add(listed.hash());
+                }
+            });
+        } catch (IOException e) {
+            WarnOnce.warn("warm", "The local directory cannot be listed, so everything is fetched: " + e);
+        }
+        return here;
     }
 
     @Override
-    public void entry(Entry entry, MemorySegment stored) {
-        switch (store(entry)) {
-            case StoreResult.Stored done -> {
-                installed.increment();
-                installedBytes.add(done.bytes());
-            }
-            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-            case StoreResult.Refused refused -> skipped(1, stored.byteSize(), "the local tier does not take it: " + refused.reason());
-            case StoreResult.Failed failed -> skipped(1, stored.byteSize(), "it could not be stored: " + failed.cause());
-            case StoreResult.Unknown unknown -> skipped(1, stored.byteSize(), "it could not be stored: " + unknown.cause());
-        }
-    }
-
-    /** Two at a time, since more would only wait for each other's commits; a busy directory is asked again. */
-    private StoreResult store(Entry entry) {
-        StoreResult result = new StoreResult.Failed("");
-        for (int attempt = 1; attempt <= MAX_ATTEMPTS && result instanceof StoreResult.Failed; attempt++) {
-            storing.acquireUninterruptibly();
-            try {
-                result = local.store(entry);
-            } finally {
-                storing.release();
-            }
-        }
-        return result;
-    }
-
-    @Override
-    public void skipped(int entries, long bytes, String cause) {
-        synchronized (skipped) {
-            skipped.merge(cause, new Skipped(entries, bytes), Skipped::plus);
-        }
-    }
-
-    /** Counts a pack that cannot be read. */
-    public void lost(Warming.LostPack pack) {
-        skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause());
-    }
-
-    /** Tells of an id that the local tier has already. */
-    public void present(Sha256 id) {
-        present.increment();
-    }
-
-    @Override
-    public void received(long bytes) {
-        receivedBytes.add(bytes);
-        progress.accept(receivedBytes.sum());
-    }
-
-    /** Entries that are in the local tier now and were not before. */
-    public long installed() {
-        return installed.sum();
-    }
-
-    /** Their bytes on the disk. */
-    public long installedBytes() {
-        return installedBytes.sum();
-    }
-
-    /** Entries that were in the local tier already. */
-    public long present() {
-        return present.sum();
-    }
-
-    /** Bytes that came from the bucket. */
-    public long receivedBytes() {
-        return receivedBytes.sum();
-    }
-
-    /** What could not be had or not be kept, by reason. */
-    public Map<String, Skipped> skipped() {
-        synchronized (skipped) {
-            return new TreeMap<>(skipped);
-        }
+    public void close() {
+        local.close();
     }
 }

@@ -31,7 +31,12 @@ public record BucketStatistics(
      * @param delete deletions
      * @param list listings, counted once each however many pages
      */
-    public record Requests(long get, long head, long put, long delete, long list) {}
+    public record Requests(long get, long head, long put, long delete, long list) {
+        /** All of them. */
+        public long total() {
+            return get + head + put + delete + list;
+        }
+    }
 
     /**
      * Old entries that were written anew.

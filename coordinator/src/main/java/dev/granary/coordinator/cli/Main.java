@@ -19,6 +19,8 @@ import picocli.CommandLine.Command;
             DemoRoleCommand.class,
             PopulateCommand.class,
             RunCommand.class,
+            WarmCommand.class,
+            CompactCommand.class,
             LsCommand.class,
             InspectCommand.class,
             VerifyCommand.class,

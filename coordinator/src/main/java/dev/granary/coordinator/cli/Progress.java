@@ -23,8 +23,11 @@ final class Progress implements AutoCloseable {
 
     /** Item number {@code done}, counted from 0, is about to be worked on. */
     void at(int done, String item) {
+        show(work + " " + (done + 1) + "/" + total + " " + item);
+    }
+
+    private synchronized void show(String line) {
         if (isShown) {
-            String line = work + " " + (done + 1) + "/" + total + " " + item;
             err.print("\r" + line + " ".repeat(Math.max(0, shownLength - line.length())));
             err.flush();
             shownLength = line.length();
@@ -35,6 +38,14 @@ final class Progress implements AutoCloseable {
     void passing(int done, String item) {
         if (isShown && (shownLength == 0 || System.nanoTime() - shownNanos > PAUSE_NANOS)) {
             at(done, item);
+            shownNanos = System.nanoTime();
+        }
+    }
+
+    /** How far work is that has no numbered items; not every call is shown. */
+    synchronized void passing(String howFar) {
+        if (isShown && (shownLength == 0 || System.nanoTime() - shownNanos > PAUSE_NANOS)) {
+            show(work + " " + howFar);
             shownNanos = System.nanoTime();
         }
     }

@@ -8,20 +8,24 @@ import dev.granary.cache.format.Verification;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
  * Reads the packs of one target in large parts, several at a time, and hands on every entry, verified. Thread-safe.
+ *
+ * <p>Entries that no pack has are read as well, where that is wanted, each with a request of its own.
  *
  * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes, a gap and one entry long.
  */
 public final class Warming {
     /** How many parts are under way at once. */
     static final int WORKERS = 8;
+
+    /** How many entries that lie alone are under way at once, each with its own bytes in memory. */
+    static final int WORKERS_ALONE = 32;
 
     private static final int MIN_PART_BYTES = 8 << 20;
     private static final int MAX_PART_BYTES = 16 << 20;
@@ -57,39 +61,6 @@ public final class Warming {
         void received(long bytes);
     }
 
-    /** What is to be read. Immutable. */
-    public static final class Plan {
-        private final List<Part> parts;
-        private final List<LostPack> lost;
-        private final long present;
-
-        private Plan(List<Part> parts, List<LostPack> lost, long present) {
-            this.parts = List.copyOf(parts);
-            this.lost = List.copyOf(lost);
-            this.present = present;
-        }
-
-        /** How many entries are wanted and in a pack. */
-        public long entries() {
-            return parts.stream().mapToLong(part -> part.places().size()).sum();
-        }
-
-        /** How many bytes will come, with what lies between the entries. */
-        public long bytes() {
-            return parts.stream().mapToLong(Part::length).sum();
-        }
-
-        /** How many entries are in a pack and not wanted. */
-        public long present() {
-            return present;
-        }
-
-        /** Packs that cannot be read. */
-        public List<LostPack> lost() {
-            return lost;
-        }
-    }
-
     /**
      * A pack that cannot be read.
      *
@@ -100,28 +71,34 @@ public final class Warming {
      */
     public record LostPack(Sha256 name, int entries, long bytes, String cause) {}
 
-    /** Reads the indexes of all packs of {@code manifest}, from the disk where they are kept there, and plans what to read. */
-    public Plan plan(Manifest manifest, Predicate<Sha256> wanted) {
-        long partBytes = Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_PART_BYTES, MAX_PART_BYTES);
-        Set<Sha256> seen = new HashSet<>();
-        List<Part> parts = new ArrayList<>();
-        List<LostPack> lost = new ArrayList<>();
-        long present = 0;
-        for (PackInfo pack : manifest.packs()) {
-            switch (TargetPacks.fetchIndex(pack, keys, shelf, store)) {
-                case TargetPacks.Indexed.Ok ok -> {
-                    List<Place> ours = ok.index().places().stream().filter(place -> seen.add(place.id())).toList(); // else an older pack has it
-                    List<Place> missing = ours.stream().filter(place -> wanted.test(place.id())).toList();
-                    present += ours.size() - missing.size();
-                    parts.addAll(Part.of(pack, missing, partBytes));
-                }
-                case TargetPacks.Indexed.Lost gone -> lost.add(new LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-                case TargetPacks.Indexed.Unsaid unsaid ->
-                    lost.add(new LostPack(pack.name(), pack.entries(), pack.bytes(), unsaid.failure().toString()));
-            }
-        }
+    /** Which entries outside of packs are read, too. */
+    public enum Alone {
+        /** Those that no pack has: one listing, and a request for each. */
+        READ,
+        /** None. */
+        LEAVE
+    }
+
+    /**
+     * Reads the indexes of all packs of {@code manifest}, from the disk where they are kept there, and plans what to read.
+     *
+     * @param wanted by the hash of the id
+     * @throws InterruptedException if the caller was interrupted
+     */
+    public WarmingPlan plan(Manifest manifest, Alone alone, Predicate<Sha256> wanted) throws InterruptedException {
+        Map<Sha256, TargetPacks.Indexed> indexes = new ConcurrentHashMap<>();
+        Crew.run(WORKERS, manifest.packs(),
+                () -> pack -> indexes.put(pack.name(), TargetPacks.fetchIndex(pack, keys, shelf, store)));
         shelf.keep(manifest);
-        return new Plan(parts, lost, present);
+        WarmingPlan plan = new WarmingPlan(Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_PART_BYTES, MAX_PART_BYTES), wanted);
+        for (PackInfo pack : manifest.packs()) {
+            plan.add(pack, Objects.requireNonNull(indexes.get(pack.name())));
+        }
+        if (alone == Alone.READ && manifest.loose() == Manifest.Loose.ALLOWED) {
+            String prefix = keys.loosePrefix();
+            plan.listed(store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(plan::add)));
+        }
+        return plan;
     }
 
     /**
@@ -129,12 +106,25 @@ public final class Warming {
      *
      * @throws InterruptedException if the caller was interrupted: the rest is neither read nor told
      */
-    public void run(Plan plan, Receiver receiver) throws InterruptedException {
-        int longest = plan.parts.stream().mapToInt(Part::length).max().orElse(0);
-        Crew.run(WORKERS, plan.parts, () -> {
+    public void run(WarmingPlan plan, Receiver receiver) throws InterruptedException {
+        int longest = plan.parts().stream().mapToInt(Part::length).max().orElse(0);
+        Crew.run(WORKERS, plan.parts(), () -> {
             byte[] memory = new byte[longest]; // the same for all parts that this thread reads: new memory is slower than the network
             return part -> read(part, memory, receiver);
         });
+        Crew.run(WORKERS_ALONE, plan.alone(), () -> entry -> read(entry, receiver));
+    }
+
+    private void read(LooseEntry entry, Receiver receiver) {
+        switch (store.get(entry.key(), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found -> {
+                receiver.received(found.bytes().byteSize());
+                handOn(entry.id(), found.bytes(), receiver);
+            }
+            case GetResult.Absent _ -> receiver.skipped(1, entry.bytes(), "it is not there any more");
+            case GetResult.TooLarge _ -> receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
+            case GetResult.Unavailable lost -> receiver.skipped(1, entry.bytes(), lost.failure().toString());
+        }
     }
 
     private void read(Part part, byte[] memory, Receiver receiver) {
@@ -160,17 +150,15 @@ public final class Warming {
             receiver.skipped(1, place.length(), "the pack is shorter than its index says");
             return;
         }
-        MemorySegment stored = bytes.asSlice(at, place.length());
-        switch (EntryFormat.decode(stored, Verification.CONTENT_HASH)) {
-            case LoadResult.Hit(Entry entry) when isInItsPlace(entry, place) -> receiver.entry(entry, stored);
-            case LoadResult.Hit _ -> receiver.skipped(1, place.length(), "a sound entry, in the place of another id");
-            case LoadResult.Damaged bad -> receiver.skipped(1, place.length(), "damaged: " + bad.detail());
-            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
-        }
+        handOn(place.id(), bytes.asSlice(at, place.length()), receiver);
     }
 
-    private boolean isInItsPlace(Entry entry, Place place) {
-        return entry.id().hash().equals(place.id()) && entry.id().target().path().equals(keys.namespace());
+    private void handOn(Sha256 id, MemorySegment stored, Receiver receiver) {
+        switch (keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id)) {
+            case LoadResult.Hit(Entry entry) -> receiver.entry(entry, stored);
+            case LoadResult.Damaged bad -> receiver.skipped(1, stored.byteSize(), "damaged: " + bad.detail());
+            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
+        }
     }
 
     private static void skip(Part part, String cause, Receiver receiver) {

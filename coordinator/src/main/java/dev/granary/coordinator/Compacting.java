@@ -1,0 +1,105 @@
+package dev.granary.coordinator;
+
+import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.ConditionalWrites;
+import dev.granary.s3.PackedBucket;
+import dev.granary.s3.pack.Compaction;
+import dev.granary.s3.pack.CompactionPlan;
+import dev.granary.s3.pack.Manifest;
+import java.time.Duration;
+import java.util.function.LongConsumer;
+
+/** Compacts one target of a bucket, and plans again where other writers were faster. Not thread-safe. */
+public final class Compacting {
+    private static final int MAX_ATTEMPTS = 5;
+
+    private final GranaryConfig config;
+    private final BucketLayer bucket;
+    private final String namespace;
+    private final Duration grace;
+
+    /** For that target of that bucket; {@code grace} is how long what is replaced stays. */
+    public Compacting(GranaryConfig config, BucketLayer bucket, String namespace, Duration grace) {
+        this.config = config;
+        this.bucket = bucket;
+        this.namespace = namespace;
+        this.grace = grace;
+    }
+
+    /** What became of it. */
+    public sealed interface Outcome {
+        /**
+         * It was only planned.
+         *
+         * @param plan what would be done
+         */
+        record Planned(CompactionPlan plan) implements Outcome {}
+
+        /**
+         * It was done.
+         *
+         * @param result what was done
+         */
+        record Done(Compaction.Result.Done result) implements Outcome {}
+
+        /**
+         * It was not done; nothing is lost.
+         *
+         * @param cause why, for people
+         */
+        record Failed(String cause) implements Outcome {}
+    }
+
+    /**
+     * Finds out what there is to do.
+     *
+     * @throws ConfigException if the bucket cannot be opened as configured
+     */
+    public Outcome plan() throws ConfigException {
+        try (PackedBucket packed = Buckets.packed(bucket, Buckets.directory(config))) {
+            return switch (packed.compaction(namespace).plan(grace)) {
+                case Compaction.Planned.Ready ready -> new Outcome.Planned(ready.plan());
+                case Compaction.Planned.Unavailable lost -> new Outcome.Failed(lost.cause());
+            };
+        }
+    }
+
+    /**
+     * Compacts.
+     *
+     * @param loose what the manifest says of entries outside of packs afterwards
+     * @param progress told how many bytes were read so far
+     * @throws ConfigException if the bucket cannot be opened as configured
+     */
+    public Outcome run(Manifest.Loose loose, LongConsumer progress) throws ConfigException {
+        try (BucketTier tier = Buckets.open(bucket, Buckets.directory(config))) {
+            if (tier.conditionalWrites() == ConditionalWrites.NONE) {
+                return new Outcome.Failed("the server keeps no conditions on writes, which packs need; entries stay alone there");
+            }
+        }
+        try (PackedBucket packed = Buckets.packed(bucket, Buckets.directory(config))) {
+            for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+                switch (packed.compaction(namespace).plan(grace)) {
+                    case Compaction.Planned.Unavailable lost -> {
+                        return new Outcome.Failed(lost.cause());
+                    }
+                    case Compaction.Planned.Ready ready -> {
+                        switch (packed.compaction(namespace).run(ready.plan(), loose, progress)) {
+                            case Compaction.Result.Done done -> {
+                                return new Outcome.Done(done);
+                            }
+                            case Compaction.Result.Failed failed -> {
+                                return new Outcome.Failed(failed.cause());
+                            }
+                            case Compaction.Result.Overtaken _ -> {} // plans again
+                        }
+                    }
+                }
+            }
+            return new Outcome.Failed("other writers were faster " + MAX_ATTEMPTS + " times; try again");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import dev.granary.s3.pack.Warming;
+import dev.granary.s3.pack.WarmingPlan;
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongConsumer;
+
+/**
+ * Puts what comes from a bucket into the local tier, and counts it. Thread-safe.
+ *
+ * <p>An entry that the local tier does not take is skipped, with the reason; the others go on.
+ */
+final class Installing implements Warming.Receiver {
+    private static final int MAX_ATTEMPTS = 3;
+    private static final int AT_ONCE = 2;
+
+    private final PersistentCache local;
+    private final Semaphore storing = new Semaphore(AT_ONCE);
+    private final LongConsumer progress;
+    private final LongAdder installed = new LongAdder();
+    private final LongAdder present = new LongAdder();
+    private final LongAdder installedBytes = new LongAdder();
+    private final LongAdder receivedBytes = new LongAdder();
+    private final Map<String, WarmReport.Skipped> skipped = new TreeMap<>(); // guarded by itself
+
+    /**
+     * Fills {@code local}.
+     *
+     * @param progress told how many bytes have come so far, by several threads
+     */
+    Installing(PersistentCache local, LongConsumer progress) {
+        this.local = local;
+        this.progress = progress;
+    }
+
+    @Override
+    public void entry(Entry entry, MemorySegment stored) {
+        switch (store(entry)) {
+            case StoreResult.Stored done -> {
+                installed.increment();
+                installedBytes.add(done.bytes());
+            }
+            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
+            case StoreResult.Refused refused -> skipped(1, stored.byteSize(), "the local tier does not take it: " + refused.reason());
+            case StoreResult.Failed failed -> skipped(1, stored.byteSize(), "it could not be stored: " + failed.cause());
+            case StoreResult.Unknown unknown -> skipped(1, stored.byteSize(), "it could not be stored: " + unknown.cause());
+        }
+    }
+
+    /** Two at a time, since more would only wait for each other's commits; a busy directory is asked again. */
+    private StoreResult store(Entry entry) {
+        StoreResult result = new StoreResult.Failed("");
+        for (int attempt = 1; attempt <= MAX_ATTEMPTS && result instanceof StoreResult.Failed; attempt++) {
+            storing.acquireUninterruptibly();
+            try {
+                result = local.store(entry);
+            } finally {
+                storing.release();
+            }
+        }
+        return result;
+    }
+
+    @Override
+    public void skipped(int entries, long bytes, String cause) {
+        synchronized (skipped) {
+            skipped.merge(cause, new WarmReport.Skipped(entries, bytes), WarmReport.Skipped::plus);
+        }
+    }
+
+    @Override
+    public void received(long bytes) {
+        receivedBytes.add(bytes);
+        progress.accept(receivedBytes.sum());
+    }
+
+    /** What was counted so far. */
+    WarmReport report(WarmingPlan plan, long requests) {
+        synchronized (skipped) {
+            return new WarmReport(plan.entries(), plan.entriesAlone(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
+                    receivedBytes.sum(), requests, new TreeMap<>(skipped), plan.unlisted());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package dev.granary.coordinator.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.coordinator.Warm;
+import dev.granary.coordinator.WarmReport;
+import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.s3.pack.Warming;
+import java.time.Duration;
+import java.util.Map;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code granary warm}: fills the local tier from the buckets before it is needed. */
+@Command(name = "warm", mixinStandardHelpOptions = true,
+        description = "Fetch what the buckets have for this machine's devices into the local directory, before it is needed.")
+final class WarmCommand extends StoreCommand {
+    @Mixin
+    private TargetOption targets = new TargetOption();
+
+    @Option(names = "--packs-only", description = "leave entries that lie outside of packs, which take a request each")
+    private boolean isPacksOnly;
+
+    @Override
+    public Integer call() throws Exception {
+        GranaryConfig config = stores().config();
+        if (config.buckets().isEmpty()) {
+            throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
+        }
+        boolean isWell = true;
+        JsonArray results = new JsonArray();
+        try (Warm warm = Warm.open(config, isPacksOnly ? Warming.Alone.LEAVE : Warming.Alone.READ)) {
+            for (BucketLayer layer : config.buckets()) {
+                for (String target : targets.namespaces()) {
+                    long start = System.nanoTime();
+                    Warm.Outcome outcome = from(warm, layer, target);
+                    Duration took = Duration.ofNanos(System.nanoTime() - start);
+                    isWell &= outcome instanceof Warm.Outcome.Done done && done.report().unlisted().isEmpty();
+                    if (isJson()) {
+                        results.add(json(layer, target, took, outcome));
+                    } else {
+                        print(layer, target, took, outcome);
+                    }
+                }
+            }
+        }
+        if (isJson()) {
+            Json.print(out(), Json.object("directory", config.directory(), "well", isWell, "warmed", results));
+        }
+        return isWell ? 0 : 1;
+    }
+
+    private Warm.Outcome from(Warm warm, BucketLayer layer, String target) throws ConfigException, InterruptedException {
+        try (Progress progress = new Progress(err(), "warming", 0)) {
+            return warm.from(layer, target, (bytes, of) -> progress.passing(Text.bytes(bytes) + " of " + Text.bytes(of)));
+        }
+    }
+
+    private void print(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
+        out().println(layer.name() + ", " + target);
+        switch (outcome) {
+            case Warm.Outcome.Unavailable lost -> out().println("  the bucket does not say what it has: " + lost.cause());
+            case Warm.Outcome.Done(WarmReport report) -> {
+                out().println("  " + Text.plural(report.installed(), "entry") + " installed (" + Text.bytes(report.installedBytes()) + "), "
+                        + Text.count(report.present()) + " there already, " + Text.count(report.skippedEntries()) + " skipped");
+                out().println("  " + Text.bytes(report.receivedBytes()) + " in " + Text.plural(report.requests(), "request") + ", "
+                        + Text.time(took) + (report.entriesAlone() == 0 ? "" : "; " + Text.plural(report.entriesAlone(), "entry")
+                                + " outside of packs (granary compact folds them in)"));
+                report.skipped().forEach((cause, skipped) -> out().println("  skipped: "
+                        + ListedEntries.inSentence(skipped.entries(), skipped.bytes()) + ": " + cause));
+                report.unlisted().ifPresent(cause -> out().println("  entries outside of packs could not be listed: " + cause));
+            }
+        }
+        out().flush();
+    }
+
+    private static JsonObject json(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
+        JsonObject object = Json.object("bucket", layer.name(), "target", target, "millis", Text.millis(took));
+        switch (outcome) {
+            case Warm.Outcome.Unavailable lost -> object.addProperty("unavailable", lost.cause());
+            case Warm.Outcome.Done(WarmReport report) -> {
+                object.addProperty("installed", report.installed());
+                object.addProperty("installedBytes", report.installedBytes());
+                object.addProperty("present", report.present());
+                object.addProperty("alone", report.entriesAlone());
+                object.addProperty("receivedBytes", report.receivedBytes());
+                object.addProperty("requests", report.requests());
+                JsonArray skipped = new JsonArray();
+                for (Map.Entry<String, WarmReport.Skipped> each : report.skipped().entrySet()) {
+                    skipped.add(Json.object("cause", each.getKey(), "entries", each.getValue().entries(), "bytes", each.getValue().bytes()));
+                }
+                object.add("skipped", skipped);
+                report.unlisted().ifPresent(cause -> object.addProperty("unlisted", cause));
+            }
+        }
+        return object;
+    }
+}

@@ -1,0 +1,98 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.store.ListResult;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** What a {@link Warming} is to read. Does not change once it is handed out. */
+public final class WarmingPlan {
+    private final long partBytes;
+    private final Predicate<Sha256> wanted;
+    private final Set<Sha256> seen = new HashSet<>();
+    private final List<Part> parts = new ArrayList<>();
+    private final List<LooseEntry> alone = new ArrayList<>();
+    private final List<Warming.LostPack> lost = new ArrayList<>();
+    private Optional<String> unlisted = Optional.empty();
+    private long present;
+
+    WarmingPlan(long partBytes, Predicate<Sha256> wanted) {
+        this.partBytes = partBytes;
+        this.wanted = wanted;
+    }
+
+    /** Adds what is wanted of a pack and is in none that was added before. */
+    void add(PackInfo pack, TargetPacks.Indexed indexed) {
+        switch (indexed) {
+            case TargetPacks.Indexed.Ok ok -> {
+                List<Place> ours = ok.index().places().stream().filter(place -> seen.add(place.id())).toList();
+                List<Place> missing = ours.stream().filter(place -> wanted.test(place.id())).toList();
+                present += ours.size() - missing.size();
+                parts.addAll(Part.of(pack, missing, partBytes));
+            }
+            case TargetPacks.Indexed.Lost gone -> lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPacks.Indexed.Unsaid unsaid ->
+                lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), unsaid.failure().toString()));
+        }
+    }
+
+    /** Adds an entry that lies alone, if it is wanted and in no pack. */
+    void add(LooseEntry entry) {
+        if (!seen.add(entry.id())) {
+            return;
+        }
+        if (wanted.test(entry.id())) {
+            alone.add(entry);
+        } else {
+            present++;
+        }
+    }
+
+    void listed(ListResult result) {
+        if (result instanceof ListResult.Unavailable failed) {
+            unlisted = Optional.of(failed.failure().toString());
+        }
+    }
+
+    List<Part> parts() {
+        return parts;
+    }
+
+    List<LooseEntry> alone() {
+        return alone;
+    }
+
+    /** How many entries are wanted and there. */
+    public long entries() {
+        return parts.stream().mapToLong(part -> part.places().size()).sum() + alone.size();
+    }
+
+    /** How many of them lie outside of packs. */
+    public long entriesAlone() {
+        return alone.size();
+    }
+
+    /** How many bytes will come, with what lies between the entries. */
+    public long bytes() {
+        return parts.stream().mapToLong(Part::length).sum() + alone.stream().mapToLong(LooseEntry::bytes).sum();
+    }
+
+    /** How many entries are there and not wanted. */
+    public long present() {
+        return present;
+    }
+
+    /** Packs that cannot be read. */
+    public List<Warming.LostPack> lost() {
+        return List.copyOf(lost);
+    }
+
+    /** Why the entries outside of packs could not be listed; empty where they were, or were not to be. */
+    public Optional<String> unlisted() {
+        return unlisted;
+    }
+}
