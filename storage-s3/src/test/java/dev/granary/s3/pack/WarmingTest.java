@@ -4,7 +4,6 @@ import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
 import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -33,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -277,21 +277,25 @@ class WarmingTest {
         }
         Warming.Plan plan = plan();
         CountDownLatch begun = new CountDownLatch(1);
-        store.beforeEach(begun::countDown);
         AtomicInteger lateCalls = new AtomicInteger();
-        ConcurrentLinkedQueue<Boolean> isOver = new ConcurrentLinkedQueue<>();
+        AtomicInteger underWay = new AtomicInteger();
+        ConcurrentLinkedQueue<Integer> underWayAtTheEnd = new ConcurrentLinkedQueue<>();
         CountDownLatch never = new CountDownLatch(1);
         Warming.Receiver slow = new Warming.Receiver() {
             @Override
             public void entry(Entry entry, MemorySegment stored) {
-                if (!isOver.isEmpty()) {
+                if (Thread.currentThread().isInterrupted()) {
                     lateCalls.incrementAndGet();
                 }
+                underWay.incrementAndGet();
+                begun.countDown();
                 try {
                     never.await(); // until it is interrupted
                 } catch (InterruptedException e) {
+                    LockSupport.parkNanos(100_000_000); // takes its time to end
                     Thread.currentThread().interrupt();
                 }
+                underWay.decrementAndGet();
             }
 
             @Override
@@ -303,15 +307,14 @@ class WarmingTest {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<?> run = threads.submit(() -> {
                 assertThrows(InterruptedException.class, () -> warming.run(plan, slow));
-                isOver.add(true);
+                underWayAtTheEnd.add(underWay.get());
                 return null;
             });
             begun.await();
-            store.beforeEach(() -> {});
             threads.shutdownNow();
             run.get();
         }
         assertEquals(0, lateCalls.get());
-        assertFalse(isOver.isEmpty());
+        assertEquals(List.of(0), List.copyOf(underWayAtTheEnd));
     }
 }
