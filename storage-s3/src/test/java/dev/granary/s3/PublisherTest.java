@@ -1,8 +1,8 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -19,11 +19,10 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.Publisher.Existing;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Collections;
@@ -202,7 +201,7 @@ class PublisherTest {
     @Test
     @DisplayName("R2 conflicts: again after growing random pauses, at most three times")
     void conflicts() {
-        Fault conflict = new Fault.Write(WriteResult.CONFLICT);
+        Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(3, timing.pauses().size());
@@ -226,7 +225,7 @@ class PublisherTest {
     @DisplayName("R3 not allowed, not supported: refused, and the tier is told to be read-only for a while")
     void refused() {
         for (Failure failure : List.of(DENIED, NOT_SUPPORTED)) {
-            store.script(new Fault.Write(WriteResult.failed(failure)));
+            store.script(new Fault.Lost(failure));
             assertInstanceOf(StoreResult.Refused.class, publish());
             assertEquals(failure, pause.reason().orElseThrow());
             timing.pass(Duration.ofMinutes(5));
@@ -238,7 +237,7 @@ class PublisherTest {
     @Test
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
-        store.script(new Fault.Write(WriteResult.failed(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        store.script(new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone")));
         assertInstanceOf(StoreResult.Failed.class, publish());
         assertEquals(List.of("PUT none-match"), store.requests());
     }

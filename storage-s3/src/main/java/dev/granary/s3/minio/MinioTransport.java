@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
 import okhttp3.OkHttpClient;
+import okhttp3.Response;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
@@ -43,6 +44,7 @@ public final class MinioTransport {
                 .writeTimeout(connection.requestTimeout())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
+                .addNetworkInterceptor(chain -> withoutRetryAfter(chain.proceed(chain.request())))
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
@@ -52,6 +54,11 @@ public final class MinioTransport {
                 .build();
         client.setRetry(Set.of(), 0L, 0);
         return new MinioStore(client, http, connection.bucket());
+    }
+
+    /** OkHttp sends a request again by itself, a write too, where a 503 says that it may do so at once. */
+    private static Response withoutRetryAfter(Response answer) {
+        return answer.header("Retry-After") == null ? answer : answer.newBuilder().removeHeader("Retry-After").build();
     }
 
     /** What the AWS SDK finds, in the MinIO client's form; the chain renews and caches by itself. */
