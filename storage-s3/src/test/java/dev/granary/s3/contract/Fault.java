@@ -124,14 +124,15 @@ public sealed interface Fault {
         return List.copyOf(all);
     }
 
-    /** True where the sender hears nothing, and waits as long as its deadline lets it. */
+    /** True where the sender may hear nothing, and wait as long as its deadline lets it; after a surplus, for the next answer. */
     default boolean isSilent() {
         return switch (this) {
             case Lost lost -> lost.failure().equals(TIMEOUT);
             case AnswerLost lost -> lost.failure().equals(TIMEOUT);
             case AnswerLostThen lost -> lost.failure().equals(TIMEOUT);
+            case Changed changed -> changed.change() == Change.SURPLUS;
             case Late _ -> true;
-            case None _, Meanwhile _, Delayed _, Conflicting _, PreconditionFailed _, Blank _, Page _, Changed _, Conditioned _ -> false;
+            case None _, Meanwhile _, Delayed _, Conflicting _, PreconditionFailed _, Blank _, Page _, Conditioned _ -> false;
         };
     }
 

@@ -6,6 +6,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
@@ -41,8 +42,10 @@ public final class TestS3 {
     private final String accessKey;
     private final String secretKey;
     private final String bucket;
+    private final Optional<EmbeddedS3> embedded;
 
-    private TestS3(String name, URI endpoint, String accessKey, String secretKey, String bucket) {
+    private TestS3(String name, URI endpoint, String accessKey, String secretKey, String bucket, Optional<EmbeddedS3> embedded) {
+        this.embedded = embedded;
         this.endpoint = endpoint;
         this.accessKey = accessKey;
         this.secretKey = secretKey;
@@ -92,12 +95,23 @@ public final class TestS3 {
                 .build();
     }
 
+    /** A faulty way to the server; to be closed by the caller. */
+    public FaultyS3 faulty() throws IOException {
+        return embedded.isPresent() ? FaultyS3.inFrontOf(embedded.get()) : FaultyS3.inFrontOf(endpoint);
+    }
+
+    /** {@link Fault#each} that {@link #faulty} can do: without the broken conditions where the server cannot be told to break them. */
+    public List<Fault> faults() {
+        return Fault.each().stream().filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned)).toList();
+    }
+
     private static TestS3 find() {
         Map<String, String> environment = System.getenv();
         String named = environment.getOrDefault("GRANARY_TEST_S3_ENDPOINT", "");
         if (!named.isEmpty()) {
             return new TestS3("the server of GRANARY_TEST_S3_ENDPOINT", URI.create(named), required(environment, "AWS_ACCESS_KEY_ID"),
-                    required(environment, "AWS_SECRET_ACCESS_KEY"), environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET));
+                    required(environment, "AWS_SECRET_ACCESS_KEY"), environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET),
+                    Optional.empty());
         }
         return minio().orElseGet(TestS3::embedded);
     }
@@ -110,13 +124,14 @@ public final class TestS3 {
         MinIOContainer container = new MinIOContainer(MINIO_IMAGE);
         container.start();
         return Optional.of(new TestS3("MinIO in a container", URI.create(container.getS3URL()), container.getUserName(),
-                container.getPassword(), DEFAULT_BUCKET));
+                container.getPassword(), DEFAULT_BUCKET, Optional.empty()));
     }
 
     private static TestS3 embedded() {
         try {
             EmbeddedS3 server = EmbeddedS3.start(null); // ends with the process
-            return new TestS3("the embedded server", server.endpoint(), server.accessKey(), server.secretKey(), DEFAULT_BUCKET);
+            return new TestS3("the embedded server", server.endpoint(), server.accessKey(), server.secretKey(), DEFAULT_BUCKET,
+                    Optional.of(server));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
