@@ -29,7 +29,7 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>there is one</td><td>inspect: someone's, or mine whose answer was lost</td></tr>
  * <tr><td></td><td>conflict</td><td>create again after a pause, at most three times</td></tr>
  * <tr><td></td><td>unknown</td><td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
- * <tr><td></td><td>not allowed</td><td>refused; the tier is only read for a while</td></tr>
+ * <tr><td></td><td>not allowed</td><td>refused, or unknown where an earlier attempt may have landed; the tier is only read for a while</td></tr>
  * <tr><td>inspect (HEAD)</td><td>my put id</td><td>stored</td></tr>
  * <tr><td></td><td>same content hash, no suspicion</td><td>duplicate</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
@@ -143,7 +143,8 @@ final class Publisher {
                 case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused -> {
                     pause.begin(refused.failure());
-                    yield new Step.Done(new StoreResult.Refused(refused.failure().toString()));
+                    String reason = refused.failure().toString();
+                    yield unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason); // an earlier attempt may have landed
                 }
             };
         }
@@ -183,7 +184,7 @@ final class Publisher {
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Replace(etag));
                 case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused ->
-                    new Step.Done(new StoreResult.Failed("the damaged entry in the way could not be replaced: " + refused.failure()));
+                    givenUp("the damaged entry in the way could not be replaced: " + refused.failure());
             };
         }
 

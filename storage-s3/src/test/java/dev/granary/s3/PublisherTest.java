@@ -235,6 +235,19 @@ class PublisherTest {
     }
 
     @Test
+    @DisplayName("R3 refused after an attempt without an answer: that one may have landed, so nobody knows")
+    void refusedAfterUnknown() {
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+        assertEquals(DENIED, pause.reason().orElseThrow());
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
         store.script(new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone")));

@@ -124,6 +124,11 @@ public sealed interface Fault {
         return List.copyOf(all);
     }
 
+    /** Those of {@link #each} after which nothing false was said: then the first entry of an id must stay, whatever happens. */
+    static List<Fault> honest() {
+        return each().stream().filter(fault -> !fault.isFalse()).toList();
+    }
+
     /** True where the sender may hear nothing, and wait as long as its deadline lets it; after a surplus, for the next answer. */
     default boolean isSilent() {
         return switch (this) {

@@ -63,6 +63,11 @@ public class MemoryObjectStore implements ObjectStore {
         requests.clear();
     }
 
+    /** How many writes have not arrived yet. */
+    public synchronized int underWay() {
+        return late.size();
+    }
+
     /** Carries out what has not arrived yet. */
     public synchronized void land() {
         while (!late.isEmpty()) {
