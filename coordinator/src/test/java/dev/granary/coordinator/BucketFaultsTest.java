@@ -163,9 +163,9 @@ class BucketFaultsTest {
             assertEquals(remote.failed() + remote.unknown(), counted.leftForLater());
             assertEquals(compiled, published.size());
             assertEquals(0, counted.dropped() + counted.refusedByDriver() + counted.quarantined());
-            if (limit.equals(FaultyBucket.LONG.multipliedBy(3))) { // no deadline has passed before a request was sent
-                assertEquals(bucket.faulty.requests(), sent(tier));
-            }
+            boolean mayHideRequests = bucket.faulty.exchanges().stream().anyMatch(exchange -> exchange.fault().mayHideRequests());
+            assertTrue(mayHideRequests ? bucket.faulty.requests() <= sent(tier) : bucket.faulty.requests() == sent(tier),
+                    () -> bucket.faulty.requests() + " requests came, counted: " + tier.statistics().requests());
         }
 
         private static long stores(TierStatistics.Snapshot tier) {

@@ -80,11 +80,17 @@ final class WireTrial implements AutoCloseable {
         assertTrue(took.compareTo(limit.plus(HANG)) < 0, () -> "took " + took + ", and may take " + limit);
     }
 
-    /** O1: what the tiers have counted as sent is what came. */
+    /** O1: what the tiers have counted as sent is what came; more may be sent than comes where connections end. */
     void compareRequests(List<BucketTier> tiers) throws InterruptedException {
         assertTrue(faulty.awaitIdle(HANG), "a request is still on its way");
         List<String> came = faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList();
-        Books.compareRequests(tiers, came);
+        if (faulty.exchanges().stream().noneMatch(exchange -> exchange.fault().mayHideRequests())) {
+            Books.compareRequests(tiers, came);
+        } else {
+            long sent = tiers.stream().map(tier -> tier.statistics().requests())
+                    .mapToLong(all -> all.get() + all.head() + all.put() + all.delete() + all.list()).sum();
+            assertTrue(came.size() <= sent, "a request that nobody counted");
+        }
     }
 
     @Override

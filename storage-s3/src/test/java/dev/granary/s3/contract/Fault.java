@@ -141,6 +141,11 @@ public sealed interface Fault {
         };
     }
 
+    /** True where the sender may send another request that nobody gets: into a connection that has ended, or too late for its own deadline. */
+    default boolean mayHideRequests() {
+        return isSilent() || equals(new Changed(Change.TRUNCATED));
+    }
+
     /** True where what the sender is told of an object, or of its write, is not true; false where it is true or nothing. */
     default boolean isFalse() {
         return switch (this) {
