@@ -6,7 +6,7 @@
  */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
-    requires com.fasterxml.jackson.databind; // for minio, which is no module and names nothing that it needs
+    requires com.fasterxml.jackson.databind; // minio needs it, too, which is no module and names nothing that it needs
     requires com.google.common; // for minio
     requires io.github.resilience4j.bulkhead;
     requires io.github.resilience4j.circuitbreaker;
@@ -29,5 +29,6 @@ module dev.granary.s3 {
 
     exports dev.granary.s3;
     exports dev.granary.s3.embedded;
+    exports dev.granary.s3.pack;
     exports dev.granary.s3.store;
 }

@@ -1,5 +1,6 @@
 package dev.granary.coordinator;
 
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.opencl.OpenCl;
@@ -12,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Tries out all that Granary needs on this machine. */
 public final class Doctor {
@@ -31,6 +31,15 @@ public final class Doctor {
          * @param finding what was seen
          */
         record Sound(String subject, String finding) implements Check {}
+
+        /**
+         * It works, with less than it could.
+         *
+         * @param subject what was tried
+         * @param finding what was seen, one line
+         * @param advice what follows, and how to get more, one line
+         */
+        record Notice(String subject, String finding, String advice) implements Check {}
 
         /**
          * It does not.
@@ -94,24 +103,25 @@ public final class Doctor {
     }
 
     private void examineBucket(GranaryConfig config) {
-        Optional<BucketTier> bucket;
-        try {
-            bucket = Buckets.open(config);
-        } catch (ConfigException e) {
-            problem("bucket", String.valueOf(e.getMessage()), "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
-            return;
-        }
-        if (bucket.isEmpty()) {
+        if (config.buckets().isEmpty()) {
             sound("bucket", "none is configured: kernels are shared on this machine only (--bucket or GRANARY_BUCKET)");
-            return;
         }
-        try (BucketTier tier = bucket.get()) {
+        for (BucketLayer layer : config.buckets()) {
+            examineBucket(config.buckets().size() == 1 ? "bucket" : "bucket " + layer, layer);
+        }
+    }
+
+    private void examineBucket(String subject, BucketLayer layer) {
+        try (BucketTier tier = Buckets.open(layer)) {
             for (Finding finding : tier.check()) {
                 switch (finding) {
-                    case Finding.Sound works -> sound("bucket", works.what());
-                    case Finding.Problem broken -> problem("bucket", broken.cause(), broken.cure());
+                    case Finding.Sound works -> sound(subject, works.what());
+                    case Finding.Notice notice -> checks.add(new Check.Notice(subject, notice.what(), notice.advice()));
+                    case Finding.Problem broken -> problem(subject, broken.cause(), broken.cure());
                 }
             }
+        } catch (ConfigException e) {
+            problem(subject, String.valueOf(e.getMessage()), "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
         }
     }
 

@@ -15,6 +15,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalClaims;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -22,7 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 
 /**
- * Hands out primitives that are compiled once per fleet: from memory, from this machine's directory, from the bucket, and only then from the
+ * Hands out primitives that are compiled once per fleet: from memory, from this machine's directory, from the buckets, and only then from the
  * compiler. Thread-safe; one per process is enough.
  *
  * <p>A look-up never fails because of a store, and never waits for one longer than its deadline; what goes wrong is counted in
@@ -39,19 +40,21 @@ public final class Granary implements AutoCloseable {
     private final Stores stores;
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
     private final Counters counters = new Counters();
+    private final Layers layers;
+    private final LayerUploads uploads;
     private final WriteBehind writeBehind;
     private final LookUp lookUp;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private Granary(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
+    private Granary(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
-        Optional<Uploads> uploads = stores.bucket().map(bucket -> new Uploads(stores.local(), bucket, stores.outbox(), counters));
+        this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
+        this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
         Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
-        this.lookUp = new LookUp(stores.local(), stores.bucket(), stores.quarantine(), wait, writeBehind, counters);
-        uploads.ifPresent(queue -> stores.inherited().forEach(queue::addInherited));
+        this.lookUp = new LookUp(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
     }
 
     private static ClaimWait claimWait(LocalClaims claims, Duration limit, Counters counters) {
@@ -60,22 +63,26 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Opens the local directory and names the bucket; asks neither.
+     * Opens the local directory and names the buckets; asks none.
      *
      * @throws ConfigException if the configuration cannot work, with what to change
      */
     public static Granary open(GranaryConfig config) throws ConfigException {
-        return open(config, (_, _) -> {});
+        return open(config, Publishing.ALONE, (_, _) -> {});
     }
 
-    /** Like {@link #open(GranaryConfig)}; {@code whenPublished} hears what became of each entry that was compiled or published here. */
-    public static Granary open(GranaryConfig config, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
-        return over(config, Stores.open(config), whenPublished);
+    /**
+     * Like {@link #open(GranaryConfig)}.
+     *
+     * @param whenPublished hears what became of each entry that was compiled or published here
+     */
+    public static Granary open(GranaryConfig config, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
+        return over(config, Stores.open(config), publishing, whenPublished);
     }
 
-    /** Like {@link #open(GranaryConfig, BiConsumer)}, over stores that are open. */
-    static Granary over(GranaryConfig config, Stores stores, BiConsumer<Id, StoreResult> whenPublished) {
-        return new Granary(config, stores, whenPublished);
+    /** Like {@link #open(GranaryConfig, Publishing, BiConsumer)}, over stores that are open. */
+    static Granary over(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
+        return new Granary(config, stores, publishing, whenPublished);
     }
 
     /**
@@ -93,21 +100,23 @@ public final class Granary implements AutoCloseable {
             throws CompileException {
         long start = System.nanoTime();
         Source[] source = {Source.MEMORY};
+        OptionalInt[] layer = {OptionalInt.empty()};
         Primitive primitive = memory.get(descriptor, _ -> {
             LookUp.Found<P> found = lookUp.find(engine, descriptor);
             source[0] = found.source();
+            layer[0] = found.layer();
             return found.primitive();
         });
-        return new Obtained<>(own(primitive), source[0], Duration.ofNanos(System.nanoTime() - start));
+        return new Obtained<>(own(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
     }
 
     /**
-     * Makes sure that the bucket has the entry that the local tier has.
+     * Makes sure that the first bucket that may be written has the entry that the local tier has.
      *
-     * @return true if the local tier has it and there is a bucket; the upload happens behind
+     * @return true if the local tier has it and there is such a bucket; the upload happens behind
      */
     public boolean publish(Id id) {
-        if (stores.bucket().isPresent() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
+        if (uploads.hasTarget() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
             writeBehind.publish(hit.entry());
             return true;
         }
@@ -115,11 +124,12 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Makes the first connection to the bucket now instead of at the first miss: loading a client library takes a noticeable part of a
+     * Makes the first connection to each bucket now instead of at the first miss: loading a client library takes a noticeable part of a
      * second. For programs that are about to look up many kernels; errors are left to the look-ups.
      */
     public void connect() {
-        stores.bucket().ifPresent(tier -> tier.cache().load(CONNECTING));
+        // At once: one that is silent must not keep the others waiting.
+        stores.layers().parallelStream().forEach(layer -> layer.tier().cache().load(CONNECTING));
     }
 
     /** Changes how many primitives are kept in memory; lowering evicts at once, 0 clears and disables. */
@@ -133,7 +143,7 @@ public final class Granary implements AutoCloseable {
                 memory.hits(),
                 memory.misses(),
                 stores.local().statistics().snapshot(),
-                stores.bucket().map(tier -> tier.statistics().snapshot()),
+                layers.statistics(),
                 counters.compiled.sum(),
                 counters.compileFailures.sum(),
                 counters.notCacheable.sum(),
@@ -174,6 +184,7 @@ public final class Granary implements AutoCloseable {
         if (isClosed.compareAndSet(false, true)) {
             flush(config.flushLimit());
             writeBehind.close();
+            layers.close();
             stores.close(statistics());
         }
     }

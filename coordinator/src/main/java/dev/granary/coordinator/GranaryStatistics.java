@@ -2,7 +2,7 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.TierStatistics;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.List;
 
 /**
  * What one {@link Granary} has done up to a moment. Counters only grow.
@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param memoryHits primitives that were in this process already
  * @param memoryMisses primitives that were not, or not yet
  * @param local what the local tier answered
- * @param bucket what the bucket answered; empty where there is none
+ * @param layers what each bucket answered, in their order
  * @param compiled primitives made from source
  * @param compileFailures sources that did not compile
  * @param notCacheable primitives made from source because their id is empty
@@ -31,7 +31,7 @@ public record GranaryStatistics(
         long memoryHits,
         long memoryMisses,
         TierStatistics.Snapshot local,
-        Optional<TierStatistics.Snapshot> bucket,
+        List<LayerStatistics> layers,
         long compiled,
         long compileFailures,
         long notCacheable,
@@ -46,4 +46,9 @@ public record GranaryStatistics(
         long waitsGivenUp,
         long claimsUnavailable,
         Duration compileTime,
-        Duration timeSaved) {}
+        Duration timeSaved) {
+    /** Copies the list. */
+    public GranaryStatistics {
+        layers = List.copyOf(layers);
+    }
+}

@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import dev.granary.cache.Catalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.IOException;
@@ -35,14 +36,24 @@ public final class Inventory implements AutoCloseable {
     }
 
     /**
-     * Opens the bucket.
+     * Opens the first bucket.
      *
      * @throws ConfigException if none is configured
      */
     public static Inventory ofBucket(GranaryConfig config) throws ConfigException {
-        return new Inventory(
-                Buckets.open(config).orElseThrow(() -> new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.")),
-                Buckets.name(config));
+        if (config.buckets().isEmpty()) {
+            throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
+        }
+        return ofBucket(config.buckets().getFirst());
+    }
+
+    /**
+     * Opens that bucket.
+     *
+     * @throws ConfigException if it cannot be opened as configured
+     */
+    public static Inventory ofBucket(BucketLayer bucket) throws ConfigException {
+        return new Inventory(Buckets.open(bucket), bucket.name());
     }
 
     /** Where the tier is. */

@@ -10,32 +10,34 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way of a look-up below the memory: local tier, then, with the claim of this machine, bucket and compile. Every step may fail, and each
+ * The way of a look-up below the memory: local tier, then, with the claim of this machine, the buckets and compile. Every step may fail, and each
  * failure is a miss. Thread-safe.
  */
 final class LookUp {
     private final Tier local;
-    private final Optional<Tier> bucket;
+    private final Layers layers;
     private final Optional<Quarantine> quarantine;
     private final Optional<ClaimWait> wait;
     private final WriteBehind writeBehind;
     private final Counters counters;
 
-    LookUp(Tier local, Optional<Tier> bucket, Optional<Quarantine> quarantine, Optional<ClaimWait> wait, WriteBehind writeBehind,
+    LookUp(Tier local, Layers layers, Optional<Quarantine> quarantine, Optional<ClaimWait> wait, WriteBehind writeBehind,
             Counters counters) {
         this.local = local;
-        this.bucket = bucket;
+        this.layers = layers;
         this.quarantine = quarantine;
         this.wait = wait;
         this.writeBehind = writeBehind;
         this.counters = counters;
     }
 
-    /** A primitive and where it was found. */
-    record Found<P extends Primitive>(P primitive, Source source) {}
+    /** A primitive and where it was found; the position of the layer, counted from 0, where it was in a bucket. */
+    record Found<P extends Primitive>(P primitive, Source source, OptionalInt layer) {}
 
     <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
         Id id = descriptor.getId();
@@ -46,7 +48,7 @@ final class LookUp {
         long start = System.nanoTime();
         return switch (lookHere(id)) {
             case ClaimWait.Outcome.Stored(Entry entry) -> {
-                Found<P> found = use(entry, local, engine, descriptor, start, Claim.NONE);
+                Found<P> found = useLocal(entry, engine, descriptor, start);
                 // What cannot be used here would be waited for again and again.
                 yield found != null ? found : findElsewhere(engine, descriptor, start, Claim.NONE);
             }
@@ -71,8 +73,9 @@ final class LookUp {
     private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> findElsewhere(
             Engine<D, P> engine, D descriptor, long start, Claim claim) throws CompileException {
         try {
-            if (bucket.isPresent() && bucket.get().load(descriptor.getId()) instanceof LoadResult.Hit(Entry entry)) {
-                Found<P> found = use(entry, bucket.get(), engine, descriptor, start, claim);
+            Layers.Passage passage = layers.look(descriptor.getId());
+            for (Layers.Hit hit = passage.next(); hit != null; hit = passage.next()) {
+                Found<P> found = use(hit, engine, descriptor, start, claim);
                 if (found != null) {
                     return found;
                 }
@@ -84,36 +87,56 @@ final class LookUp {
         }
     }
 
-    /** Restores what a tier has; null where the driver must not or will not take it. The claim is passed on with the primitive. */
-    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> use(
-            Entry entry, Tier tier, Engine<D, P> engine, D descriptor, long start, Claim claim) {
-        P primitive = restore(tier, engine, descriptor, entry);
+    /** Restores what the local tier has; null where the driver must not or will not take it. */
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> useLocal(
+            Entry entry, Engine<D, P> engine, D descriptor, long start) {
+        P primitive = restore(engine, descriptor, entry, start, local.cache()::discard);
         if (primitive == null) {
             return null;
         }
-        counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
+        layers.cost().seen(entry.compileTime().toNanos());
         if (primitive.origin() == Primitive.Origin.RECOMPILED) {
-            counters.recompiledByDriver.increment();
-            writeBehind.recompiled(primitive, entry.compileTime(), claim);
-        } else if (tier.source() != Source.LOCAL) {
-            writeBehind.fill(entry, claim);
+            recompiled(primitive, entry, Claim.NONE);
         }
-        return new Found<>(primitive, tier.source());
+        return new Found<>(primitive, Source.LOCAL, OptionalInt.empty());
+    }
+
+    /** Restores what a layer has; null where the driver must not or will not take it. The claim is passed on with the primitive. */
+    private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable Found<P> use(
+            Layers.Hit hit, Engine<D, P> engine, D descriptor, long start, Claim claim) {
+        P primitive = restore(engine, descriptor, hit.entry(), start, _ -> layers.refused(hit));
+        if (primitive == null) {
+            return null;
+        }
+        layers.used(hit);
+        if (primitive.origin() == Primitive.Origin.RECOMPILED) {
+            recompiled(primitive, hit.entry(), claim);
+        } else {
+            writeBehind.fill(hit, claim);
+        }
+        return new Found<>(primitive, Source.BUCKET, OptionalInt.of(hit.position()));
+    }
+
+    private void recompiled(Primitive primitive, Entry entry, Claim claim) {
+        counters.recompiledByDriver.increment();
+        writeBehind.recompiled(primitive, entry.compileTime(), claim);
     }
 
     private <D extends PrimitiveDescriptor, P extends Primitive> @Nullable P restore(
-            Tier tier, Engine<D, P> engine, D descriptor, Entry entry) {
+            Engine<D, P> engine, D descriptor, Entry entry, long start, Consumer<Entry> discard) {
         if (quarantine.isPresent() && quarantine.get().holds(entry)) {
             counters.quarantined.increment();
             return null;
         }
         quarantine.ifPresent(marks -> marks.begin(entry));
         try {
-            return engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
+            P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
+            counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
+            return primitive;
         } catch (RestoreException e) {
             counters.refusedByDriver.increment();
             WarnOnce.warn("restore", "A stored binary is dropped and compiled anew: " + e.getMessage());
-            tier.cache().discard(entry);
+            discard.accept(entry);
             return null;
         } finally {
             quarantine.ifPresent(marks -> marks.end(entry));
@@ -126,11 +149,13 @@ final class LookUp {
         try {
             P primitive = engine.create(descriptor);
             counters.compiled.increment();
-            counters.compileNanos.add(System.nanoTime() - start);
+            long took = System.nanoTime() - start;
+            counters.compileNanos.add(took);
             if (!descriptor.getId().isEmpty()) {
+                layers.cost().paid(Math.max(took, primitive.compileTime().toNanos()));
                 writeBehind.compiled(primitive, claim);
             }
-            return new Found<>(primitive, Source.COMPILED);
+            return new Found<>(primitive, Source.COMPILED, OptionalInt.empty());
         } catch (CompileException e) {
             counters.compileFailures.increment();
             throw e;

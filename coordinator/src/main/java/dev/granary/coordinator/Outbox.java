@@ -1,6 +1,9 @@
 package dev.granary.coordinator;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -16,17 +19,19 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * What this process still has to upload, as one small file per entry: bucket and id. The entry itself is in the local tier. A process that
- * ends before it has uploaded leaves its files to the next one. Thread-safe.
+ * What this process still has to upload to one bucket, as one small file per entry: bucket and id. The entry itself is in the local tier. A
+ * process that ends before it has uploaded leaves its files to the next one. Thread-safe.
  */
 final class Outbox {
     /** Its sub-directory in a {@link Session}. */
     static final String DIRECTORY = "outbox";
 
     private static final String UNFINISHED = ".part";
+    private static final int SUFFIX_LENGTH = 16;
 
     private final Path directory;
     private final String bucket;
+    private final String suffix;
 
     /**
      * The outbox of {@code session} for {@code bucket}.
@@ -36,6 +41,7 @@ final class Outbox {
     Outbox(Session session, String bucket) throws IOException {
         this.directory = session.subdirectory(DIRECTORY);
         this.bucket = bucket;
+        this.suffix = "-" + Sha256.of(bucket.getBytes(UTF_8)).hex().substring(0, SUFFIX_LENGTH);
     }
 
     /** Notes that {@code id}'s entry is to be uploaded. */
@@ -45,14 +51,19 @@ final class Outbox {
             out.writeUTF(bucket);
             out.write(id.bytes());
         }
-        Path unfinished = directory.resolve(id.hash().hex() + UNFINISHED);
+        Path unfinished = directory.resolve(name(id) + UNFINISHED);
         Files.write(unfinished, bytes.toByteArray());
-        Files.move(unfinished, directory.resolve(id.hash().hex()), StandardCopyOption.ATOMIC_MOVE);
+        Files.move(unfinished, directory.resolve(name(id)), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /** One entry may be on its way to several buckets. */
+    private String name(Id id) {
+        return id.hash().hex() + suffix;
     }
 
     /** Notes that {@code id}'s entry needs no upload any more. */
     void remove(Id id) throws IOException {
-        Files.deleteIfExists(directory.resolve(id.hash().hex()));
+        Files.deleteIfExists(directory.resolve(name(id)));
     }
 
     /** Moves what a dead session has to upload to the same bucket into this outbox, and tells each. */
@@ -65,7 +76,7 @@ final class Outbox {
             for (Path file : files) {
                 switch (read(file)) {
                     case Note.Ours ours -> {
-                        Files.move(file, directory.resolve(ours.id().hash().hex()), StandardCopyOption.ATOMIC_MOVE);
+                        Files.move(file, directory.resolve(name(ours.id())), StandardCopyOption.ATOMIC_MOVE);
                         inherited.accept(ours.id());
                     }
                     case Note.OfAnotherBucket _ -> {} // waits for a process that knows the bucket
@@ -93,7 +104,7 @@ final class Outbox {
             if (!in.readUTF().equals(bucket)) {
                 return new Note.OfAnotherBucket();
             }
-            Optional<Id> id = Id.parse(in.readAllBytes()).filter(known -> known.hash().hex().equals(name));
+            Optional<Id> id = Id.parse(in.readAllBytes()).filter(known -> name(known).equals(name));
             return id.isPresent() ? new Note.Ours(id.get()) : new Note.Unreadable();
         } catch (EOFException | UTFDataFormatException e) {
             return new Note.Unreadable();

@@ -6,7 +6,7 @@ public enum Source {
     MEMORY,
     /** Restored from this machine's directory. */
     LOCAL,
-    /** Restored from the bucket. */
+    /** Restored from a bucket. */
     BUCKET,
     /** Nobody had it. */
     COMPILED

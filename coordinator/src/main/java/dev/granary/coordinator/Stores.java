@@ -1,6 +1,5 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Id;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -16,23 +15,19 @@ import java.util.Optional;
  * Everything that outlives the process, opened: the tiers, and what this process keeps in the local directory beside its entries.
  *
  * @param local the local tier; one that holds nothing where the capacity is 0
- * @param bucket the bucket tier; empty where none is configured
+ * @param layers the buckets, in the order in which they are asked
  * @param claims what keeps the processes of this machine from doing one thing twice; empty where nobody is to wait
  * @param session this process's presence in the local directory; empty where that cannot be written
- * @param outbox what is to be uploaded; empty where nothing is, or cannot be written
  * @param quarantine entries not to be tried; empty where that cannot be written
- * @param inherited what ended processes left to be uploaded
  * @param totals the counters of all processes
  * @param clock tells the time for metadata
  */
 record Stores(
         Tier local,
-        Optional<Tier> bucket,
+        List<Layer> layers,
         Optional<LocalClaims> claims,
         Optional<Session> session,
-        Optional<Outbox> outbox,
         Optional<Quarantine> quarantine,
-        List<Id> inherited,
         Totals totals,
         InstantSource clock) {
     /** Opens what {@code config} names. */
@@ -40,15 +35,17 @@ record Stores(
         return open(config, Buckets.open(config), InstantSource.system());
     }
 
-    /** Opens the local tier that {@code config} names, over that bucket; what is to be uploaded is noted under the configured bucket's name. */
-    static Stores open(GranaryConfig config, Optional<? extends PersistentCache> bucketTier, InstantSource clock) throws ConfigException {
+    /** Opens the local tier that {@code config} names, over those buckets, one for each that is configured. */
+    static Stores open(GranaryConfig config, List<? extends PersistentCache> buckets, InstantSource clock) throws ConfigException {
         boolean isOff = config.capacityBytes() == 0;
-        Tier local = new Tier(Source.LOCAL, isOff ? new LocalTierOff() : LocalTiers.open(config, clock));
-        Optional<Tier> bucket = bucketTier.map(tier -> new Tier(Source.BUCKET, tier));
+        Tier local = new Tier(isOff ? new LocalTierOff() : LocalTiers.open(config, clock));
+        List<Layer> layers = new ArrayList<>();
+        for (int i = 0; i < buckets.size(); i++) {
+            layers.add(new Layer(config.buckets().get(i), new Tier(buckets.get(i)), Optional.empty(), List.of()));
+        }
         Optional<LocalClaims> claims =
-                config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
-        Stores alone = new Stores(local, bucket, claims, Optional.empty(), Optional.empty(), Optional.empty(), List.of(),
-                new Totals(config.directory()), clock);
+                isOff || config.localWait().isZero() ? Optional.empty() : Optional.of(LocalClaims.open(config.directory()));
+        Stores alone = new Stores(local, List.copyOf(layers), claims, Optional.empty(), Optional.empty(), new Totals(config.directory()), clock);
         if (isOff || !Files.isWritable(config.directory())) {
             return alone;
         }
@@ -68,15 +65,20 @@ record Stores(
 
     private Stores with(Session mine, GranaryConfig config) throws IOException {
         Quarantine marks = new Quarantine(config.directory(), mine, clock);
-        Optional<Outbox> box = bucket.isPresent() ? Optional.of(new Outbox(mine, Buckets.name(config))) : Optional.empty();
-        List<Id> found = new ArrayList<>();
+        List<Layer> withOutboxes = new ArrayList<>();
+        for (Layer layer : layers) {
+            Optional<Outbox> box = layer.bucket().isWritable() ? Optional.of(new Outbox(mine, layer.name())) : Optional.empty();
+            withOutboxes.add(new Layer(layer.bucket(), layer.tier(), box, new ArrayList<>()));
+        }
         mine.adoptDead(dead -> {
             marks.inherit(dead);
-            if (box.isPresent()) {
-                box.get().inherit(dead, found::add);
+            for (Layer layer : withOutboxes) {
+                if (layer.outbox().isPresent()) {
+                    layer.outbox().get().inherit(dead, layer.inherited()::add);
+                }
             }
         }, clock.instant());
-        return new Stores(local, bucket, claims, Optional.of(mine), box, Optional.of(marks), found, totals, clock);
+        return new Stores(local, withOutboxes, claims, Optional.of(mine), Optional.of(marks), totals, clock);
     }
 
     /** Closes everything, and adds the process's counters to the totals. */
@@ -88,7 +90,7 @@ record Stores(
                 WarnOnce.warn("totals", "The statistics could not be written: " + e);
             }
         }
-        bucket.ifPresent(tier -> tier.cache().close());
+        layers.forEach(layer -> layer.tier().cache().close());
         claims.ifPresent(LocalClaims::close);
         local.cache().close();
         session.ifPresent(Session::close);

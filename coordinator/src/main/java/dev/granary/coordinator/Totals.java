@@ -1,5 +1,6 @@
 package dev.granary.coordinator;
 
+import dev.granary.cache.TierStatistics;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
@@ -93,12 +94,10 @@ public final class Totals {
         counters.put("local-hits", statistics.local().hits());
         counters.put("local-damaged", statistics.local().damaged().values().stream().mapToLong(Long::longValue).sum());
         counters.put("local-stored", statistics.local().stored());
-        statistics.bucket().ifPresent(bucket -> {
-            counters.put("bucket-hits", bucket.hits());
-            counters.put("bucket-damaged", bucket.damaged().values().stream().mapToLong(Long::longValue).sum());
-            counters.put("bucket-unavailable", bucket.unavailable());
-            counters.put("bucket-stored", bucket.stored());
-        });
+        statistics.layers().forEach(layer -> count(counters, layer));
+        if (statistics.layers().size() > 1) {
+            statistics.layers().forEach(layer -> counters.put("bucket-hits " + layer.name(), layer.results().hits()));
+        }
         counters.put("compiled", statistics.compiled());
         counters.put("compile-failures", statistics.compileFailures());
         counters.put("refused-by-driver", statistics.refusedByDriver());
@@ -111,6 +110,16 @@ public final class Totals {
         counters.put("compile-millis", statistics.compileTime().toMillis());
         counters.put("saved-millis", statistics.timeSaved().toMillis());
         return counters;
+    }
+
+    /** All buckets together. */
+    private static void count(Map<String, Long> counters, LayerStatistics layer) {
+        TierStatistics.Snapshot bucket = layer.results();
+        counters.merge("bucket-hits", bucket.hits(), Long::sum);
+        counters.merge("bucket-damaged", bucket.damaged().values().stream().mapToLong(Long::longValue).sum(), Long::sum);
+        counters.merge("bucket-unavailable", bucket.unavailable(), Long::sum);
+        counters.merge("bucket-skipped", layer.skipped(), Long::sum);
+        counters.merge("bucket-stored", bucket.stored(), Long::sum);
     }
 
     private static void add(Map<String, Long> totals, String name, String count) {

@@ -10,7 +10,9 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,13 +26,15 @@ final class Uploads implements AutoCloseable {
     private static final long MEMORY_BYTES = 64L << 20;
 
     private final Tier local;
-    private final Tier bucket;
+    private final Sender sender;
     private final Optional<Outbox> outbox;
     private final Counters counters;
     private final ExecutorService workers = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-upload"));
     private final ArrayDeque<Waiting> queue = new ArrayDeque<>(); // guarded by this
     private long bytesInMemory; // guarded by this
-    private int underWay; // guarded by this
+    private int workersAtWork; // guarded by this
+    private int unanswered; // guarded by this: sent, or kept by the sender
+    private boolean isFinishing; // guarded by this
     private boolean isClosed; // guarded by this
 
     /**
@@ -41,9 +45,9 @@ final class Uploads implements AutoCloseable {
      */
     private record Waiting(Id id, @Nullable Entry entry, boolean isNoted, BiConsumer<Id, StoreResult> whenDone) {}
 
-    Uploads(Tier local, Tier bucket, Optional<Outbox> outbox, Counters counters) {
+    Uploads(Tier local, Sender sender, Optional<Outbox> outbox, Counters counters) {
         this.local = local;
-        this.bucket = bucket;
+        this.sender = sender;
         this.outbox = outbox;
         this.counters = counters;
     }
@@ -82,7 +86,24 @@ final class Uploads implements AutoCloseable {
 
     /** True when nothing waits and nothing is under way; called with the lock held. */
     private boolean isIdle() {
-        return queue.isEmpty() && underWay == 0;
+        return queue.isEmpty() && workersAtWork == 0 && unanswered == 0;
+    }
+
+    /** Has the sender send what it keeps, where that is all that is left to be done; called with the lock held. */
+    private void finishKept() {
+        if (queue.isEmpty() && workersAtWork == 0 && unanswered > 0 && !isFinishing) {
+            isFinishing = true;
+            workers.execute(() -> {
+                try {
+                    sender.finish();
+                } finally {
+                    synchronized (this) {
+                        isFinishing = false;
+                        notifyAll();
+                    }
+                }
+            });
+        }
     }
 
     /** Waits until idle or closed, or until {@code System.nanoTime()} has reached {@code deadline}; true if it was idle. */
@@ -92,6 +113,7 @@ final class Uploads implements AutoCloseable {
             if (left <= 0) {
                 return false;
             }
+            finishKept();
             TimeUnit.NANOSECONDS.timedWait(this, left);
         }
         return isIdle();
@@ -103,9 +125,10 @@ final class Uploads implements AutoCloseable {
         if (!isClosed) {
             isClosed = true;
             queue.forEach(waiting -> countUndone(waiting.isNoted(), 1));
-            counters.leftForLater.add(underWay);
+            counters.leftForLater.add(unanswered);
             queue.clear();
             workers.shutdownNow();
+            sender.close();
             notifyAll();
         }
     }
@@ -116,8 +139,8 @@ final class Uploads implements AutoCloseable {
 
     /** Called with the lock held: nobody closes between the question and the start. */
     private void startWorker() {
-        if (!isClosed && underWay < AT_ONCE) {
-            underWay++;
+        if (!isClosed && workersAtWork < AT_ONCE) {
+            workersAtWork++;
             workers.execute(this::work);
         }
     }
@@ -128,35 +151,43 @@ final class Uploads implements AutoCloseable {
             synchronized (this) {
                 next = queue.poll();
                 if (next == null) {
-                    underWay--;
+                    workersAtWork--;
                     notifyAll();
                     return;
                 }
                 if (next.entry() != null) {
                     bytesInMemory -= next.entry().binaries().byteSize();
                 }
+                unanswered++;
             }
+            AtomicBoolean isAnswered = new AtomicBoolean();
+            Consumer<StoreResult> whenDone = result -> {
+                if (isAnswered.compareAndSet(false, true)) {
+                    finish(next, result);
+                }
+            };
             try {
-                finish(next, upload(next));
-            } catch (RuntimeException e) { // a store or a listener that breaks its contract must not end this worker
+                upload(next, whenDone);
+            } catch (RuntimeException e) { // a store that breaks its contract must not end this worker
                 WarnOnce.warn("upload", "An upload failed: " + e);
-                finish(next, new StoreResult.Failed(e.toString()));
+                whenDone.accept(new StoreResult.Failed(e.toString()));
             }
         }
     }
 
-    private StoreResult upload(Waiting next) {
+    private void upload(Waiting next, Consumer<StoreResult> whenDone) {
         if (next.entry() != null) {
-            return bucket.store(next.entry());
+            sender.send(next.entry(), whenDone);
+            return;
         }
-        return switch (local.cache().load(next.id())) {
-            case LoadResult.Hit hit -> bucket.store(hit.entry());
+        switch (local.cache().load(next.id())) {
+            case LoadResult.Hit hit -> sender.send(hit.entry(), whenDone);
             case LoadResult.Absent _, LoadResult.Damaged _ -> {
                 counters.dropped.increment();
-                yield new StoreResult.Refused("it left the local tier before it was uploaded");
+                whenDone.accept(new StoreResult.Refused("it left the local tier before it was uploaded"));
             }
-            case LoadResult.Unavailable lost -> new StoreResult.Failed(lost.cause());
-        };
+            case LoadResult.Unavailable lost -> whenDone.accept(new StoreResult.Failed(lost.cause()));
+        }
     }
 
     private void finish(Waiting done, StoreResult result) {
@@ -174,6 +205,10 @@ final class Uploads implements AutoCloseable {
             done.whenDone().accept(done.id(), result);
         } catch (RuntimeException e) {
             WarnOnce.warn("listener", "The listener for published entries failed: " + e);
+        }
+        synchronized (this) {
+            unanswered--;
+            notifyAll();
         }
     }
 

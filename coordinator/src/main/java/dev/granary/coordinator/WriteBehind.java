@@ -22,13 +22,13 @@ import java.util.function.Consumer;
 
 /**
  * All that happens after the caller has its primitive: taking the binaries when they are whole, storing them in the local tier, handing them to
- * the {@link Uploads}. One thread and a bounded queue; what does not fit is counted as dropped. Thread-safe.
+ * the {@link LayerUploads}. One thread and a bounded queue; what does not fit is counted as dropped. Thread-safe.
  */
 final class WriteBehind implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
     private final Tier local;
-    private final Optional<Uploads> uploads;
+    private final LayerUploads uploads;
     private final Counters counters;
     private final InstantSource clock;
     private final BiConsumer<Id, StoreResult> whenPublished;
@@ -50,7 +50,7 @@ final class WriteBehind implements AutoCloseable {
         }
     }
 
-    WriteBehind(Tier local, Optional<Uploads> uploads, Counters counters, InstantSource clock, BiConsumer<Id, StoreResult> whenPublished) {
+    WriteBehind(Tier local, LayerUploads uploads, Counters counters, InstantSource clock, BiConsumer<Id, StoreResult> whenPublished) {
         this.local = local;
         this.uploads = uploads;
         this.counters = counters;
@@ -86,9 +86,13 @@ final class WriteBehind implements AutoCloseable {
         }
     }
 
-    /** Stores an entry that came from the bucket in the local tier, and closes the claim. */
-    void fill(Entry entry, Claim claim) {
-        submit(() -> local.store(entry), claim, _ -> {});
+    /** Stores an entry that came from a layer in the local tier, closes the claim, and copies the entry to the layers before that one. */
+    void fill(Layers.Hit hit, Claim claim) {
+        submit(() -> {
+            StoreResult inLocalTier = local.store(hit.entry());
+            claim.close();
+            uploads.fill(hit.entry(), inLocalTier, hit.position());
+        }, claim, _ -> {});
     }
 
     /** Sends an entry of the local tier to the bucket as well. */
@@ -102,7 +106,7 @@ final class WriteBehind implements AutoCloseable {
         if (!open.awaitNone(deadline)) {
             return false;
         }
-        return uploads.isEmpty() || uploads.get().awaitIdle(deadline);
+        return uploads.awaitIdle(deadline);
     }
 
     @Override
@@ -112,7 +116,7 @@ final class WriteBehind implements AutoCloseable {
         incomplete.forEach(compiled -> compiled.claim.close());
         counters.dropped.add(unbegun.size());
         open.end(unbegun.size());
-        uploads.ifPresent(Uploads::close);
+        uploads.close();
     }
 
     private void take(Compiled compiled) {
@@ -141,7 +145,7 @@ final class WriteBehind implements AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // the machine's others need not wait for the upload
-        if (uploads.isPresent()) {
+        if (uploads.hasTarget()) {
             upload(entry, inLocalTier);
         } else {
             whenPublished.accept(id, inLocalTier);
@@ -158,7 +162,7 @@ final class WriteBehind implements AutoCloseable {
     }
 
     private void upload(Entry entry, StoreResult inLocalTier) {
-        uploads.ifPresent(bucket -> bucket.add(entry, inLocalTier, whenPublished));
+        uploads.publish(entry, inLocalTier, whenPublished);
     }
 
     /** Runs {@code work} behind and closes the claim; what cannot be run, or fails, is counted as dropped and told to {@code whenFailed}. */

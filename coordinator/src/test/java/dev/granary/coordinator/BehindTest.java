@@ -63,7 +63,7 @@ class BehindTest {
             for (Future<Boolean> one : all) {
                 assertTrue(one.get());
             }
-            assertEquals(threads * 30L, granary.statistics().bucket().orElseThrow().stored());
+            assertEquals(threads * 30L, granary.statistics().layers().getFirst().results().stored());
         }
     }
 

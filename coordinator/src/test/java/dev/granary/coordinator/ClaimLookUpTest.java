@@ -159,7 +159,8 @@ class ClaimLookUpTest {
             assertEquals(Source.COMPILED, holder.get());
             assertEquals(Source.LOCAL, waiter.task().get());
             GranaryStatistics counted = second.statistics();
-            assertEquals(List.of(1L, 0L, 0L), List.of(counted.local().hits(), counted.local().misses(), counted.bucket().orElseThrow().misses()));
+            assertEquals(List.of(1L, 0L, 0L), List.of(counted.local().hits(), counted.local().misses(),
+                    counted.layers().getFirst().results().misses()));
             assertEquals(List.of(1L, 0L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
             assertEquals(List.of(0L, 1L), List.of(first.statistics().waited(), first.statistics().local().misses()));
         }

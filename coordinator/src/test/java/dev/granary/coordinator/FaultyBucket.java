@@ -50,7 +50,8 @@ final class FaultyBucket implements AutoCloseable {
     private S3Config.Builder config(Duration requestTimeout) {
         return S3Config.builder("kernels").prefix(prefix).endpoint(SERVER.endpoint()).credentials(SERVER.accessKey(), SERVER.secretKey())
                 .requestTimeout(requestTimeout).loadDeadline(requestTimeout.multipliedBy(3))
-                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).absentMemory(Duration.ZERO);
+                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).absentMemory(Duration.ZERO)
+                .manifestInterval(Duration.ZERO);
     }
 
     /** A tier on the sound way, as another machine has it. */

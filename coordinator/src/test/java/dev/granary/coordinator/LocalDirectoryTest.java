@@ -68,7 +68,7 @@ class LocalDirectoryTest {
                 assertEquals(Source.COMPILED, granary.obtain(engine, b).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().refused());
-                assertEquals(1, granary.statistics().bucket().orElseThrow().stored());
+                assertEquals(1, granary.statistics().layers().getFirst().results().stored());
                 bucket.mood = FakeBucket.Mood.IS_DOWN;
                 assertEquals(Source.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));

@@ -184,7 +184,7 @@ class LookUpTest {
             assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
             granary.flush(TestNode.LONG);
             assertEquals(1, granary.statistics().local().stored());
-            TierStatistics.Snapshot counted = granary.statistics().bucket().orElseThrow();
+            TierStatistics.Snapshot counted = granary.statistics().layers().getFirst().results();
             assertEquals(mood == FakeBucket.Mood.IS_DOWN ? 1 : 0, counted.unavailable());
             assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(Damage.TRUNCATED, 1L) : Map.of(), counted.damaged());
             assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 1 : 0, counted.refused());
@@ -215,7 +215,7 @@ class LookUpTest {
             assertThrows(CompileException.class, () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics counted = granary.statistics();
-            TierStatistics.Snapshot remote = counted.bucket().orElseThrow();
+            TierStatistics.Snapshot remote = counted.layers().getFirst().results();
             assertEquals(List.of(1L, 4L), List.of(counted.memoryHits(), counted.memoryMisses()));
             assertEquals(List.of(2L, 2L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
             assertEquals(List.of(0L, 2L, 1L), List.of(remote.hits(), remote.absent(), remote.stored()));

@@ -41,7 +41,7 @@ final class TestNode {
 
     /** Opened by that configuration, with this node's bucket or none, and its clock. */
     Granary open(GranaryConfig config) throws ConfigException {
-        return Granary.over(config, Stores.open(config, config.bucket().map(_ -> bucket), () -> now), published::put);
+        return Granary.over(config, Stores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), Publishing.ALONE, published::put);
     }
 
     Granary openWithoutBucket() throws ConfigException {

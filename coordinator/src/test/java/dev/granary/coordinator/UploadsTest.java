@@ -27,7 +27,7 @@ class UploadsTest {
     private final Counters counters = new Counters();
     private final Map<Id, StoreResult> told = new ConcurrentHashMap<>();
     private final Uploads uploads =
-            new Uploads(new Tier(Source.LOCAL, local), new Tier(Source.BUCKET, bucket), Optional.empty(), counters);
+            new Uploads(new Tier(local), Sender.alone(new Tier(bucket)), Optional.empty(), counters);
 
     private static Entry large(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));

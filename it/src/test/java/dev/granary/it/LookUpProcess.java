@@ -158,7 +158,7 @@ final class LookUpProcess implements AutoCloseable {
             granary.flush(Duration.ofMinutes(1));
             GranaryStatistics counted = granary.statistics();
             System.out.println(new Gson().toJson(new Result(counted.compiled(), counted.local().hits(),
-                    counted.bucket().map(tier -> tier.hits()).orElse(0L), counted.waited(), counted.waitsGivenUp(),
+                    counted.layers().stream().mapToLong(layer -> layer.results().hits()).sum(), counted.waited(), counted.waitsGivenUp(),
                     counted.claimsUnavailable(), right)));
         }
     }

@@ -3,130 +3,97 @@ package dev.granary.s3;
 import dev.granary.cache.format.PutId;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.WriteResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 
-/** Tries a bucket out: read, create, create again, delete. */
+/** Tries a bucket out for a person: may it be reached, read, written and listed, and what does the server keep of what it promises? */
 final class BucketCheck {
-    private static final byte[] BODY = {'g', 'r', 'a', 'n', 'a', 'r', 'y'};
+    private static final int LIMIT = 100;
 
     private final S3Config config;
     private final ObjectStore store;
-    private final String key;
-    private final String putId;
+    private final LearnedCapabilities capabilities;
+    private final Diagnosis diagnosis;
+    private final String unused;
+    private final List<Finding> findings = new ArrayList<>();
 
-    BucketCheck(S3Config config, ObjectStore store, BucketLayout layout, RandomGenerator random) {
+    BucketCheck(S3Config config, ObjectStore store, BucketLayout layout, LearnedCapabilities capabilities, RandomGenerator random) {
         this.config = config;
         this.store = store;
-        this.putId = PutId.random(random).hex();
-        this.key = layout.trial(putId);
+        this.capabilities = capabilities;
+        this.diagnosis = new Diagnosis(config);
+        this.unused = layout.trial(PutId.random(random).hex());
     }
 
     List<Finding> run() {
-        List<Finding> findings = new ArrayList<>();
-        if (read(findings) && create(findings)) {
-            createAgain(findings);
-            delete(findings);
+        bucketInHost();
+        switch (store.get(unused, LIMIT)) {
+            case GetResult.Absent _ when config.access() != S3Access.READ_WRITE -> answers("reading");
+            case GetResult.Absent _ -> tryOut(Optional.empty());
+            case GetResult.Found _, GetResult.TooLarge _ ->
+                findings.add(diagnosis.notS3("it has something under a name that was never used"));
+            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> tryOut(Optional.of(lost.failure()));
+            case GetResult.Unavailable lost -> findings.add(diagnosis.of(lost.failure()));
         }
-        return findings;
+        return List.copyOf(findings);
     }
 
-    private boolean read(List<Finding> findings) {
-        return switch (store.get(key, BODY.length)) {
-            case GetResult.Absent _ -> findings.add(new Finding.Sound(config.location() + " answers, and reading is allowed"));
-            case GetResult.Found _, GetResult.TooLarge _ -> {
-                findings.add(new Finding.Problem("at " + server() + " there is something under a name that was never used",
-                        "check that the endpoint is an S3 server, not a web page or a proxy that asks to sign in"));
-                yield false;
-            }
-            case GetResult.Unavailable lost when lost.failure().kind() == Failure.Kind.DENIED -> {
-                findings.add(new Finding.Problem(config.location() + " refuses to be read (" + lost.failure() + ")",
-                        "check the credentials; they need s3:GetObject, and s3:ListBucket, without which an absent object looks forbidden"));
-                yield false;
-            }
-            case GetResult.Unavailable lost -> {
-                findings.add(problem(lost.failure()));
-                yield false;
-            }
-        };
-    }
-
-    private boolean create(List<Finding> findings) {
-        return switch (store.putIfAbsent(key, BODY, new Marks(putId, ""))) {
-            case WriteResult.Done _ -> findings.add(new Finding.Sound("writing is allowed"));
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
-                findings.add(new Finding.Problem(config.location() + " refuses to create an object that is not there",
-                        "Granary needs a server with If-None-Match on PUT: Amazon S3, MinIO, Ceph 16 or later"));
-                yield false;
-            }
-            case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.DENIED -> {
-                findings.add(new Finding.Problem(config.location() + " refuses to be written (" + refused.failure() + ")",
-                        "if this machine shall publish, allow s3:PutObject; if it shall only read, this is as it should be"));
-                yield false;
-            }
-            case WriteResult.NotAllowed refused -> {
-                findings.add(problem(refused.failure()));
-                yield false;
-            }
-            case WriteResult.NotSent unsent -> {
-                findings.add(problem(unsent.failure()));
-                yield false;
-            }
-            case WriteResult.Unknown lost -> {
-                findings.add(problem(lost.failure()));
-                yield false;
-            }
-        };
-    }
-
-    private void createAgain(List<Finding> findings) {
-        switch (store.putIfAbsent(key, BODY, new Marks(putId, ""))) {
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> findings.add(new Finding.Sound("conditional writes hold"));
-            case WriteResult.Done _ -> findings.add(new Finding.Problem(
-                    config.location() + " ignores If-None-Match: a second create of one object succeeded",
-                    "entries verify themselves and stay right, but work may be done twice; use a server with conditional writes"));
-            case WriteResult.NotAllowed refused -> findings.add(problem(refused.failure()));
-            case WriteResult.NotSent unsent -> findings.add(problem(unsent.failure()));
-            case WriteResult.Unknown lost -> findings.add(problem(lost.failure()));
+    private void bucketInHost() {
+        boolean isInHost = config.connection().endpoint()
+                .filter(endpoint -> String.valueOf(endpoint.getHost()).startsWith(config.location().bucket() + ".")).isPresent();
+        if (isInHost) {
+            findings.add(new Finding.Notice("the host of the endpoint " + diagnosis.server() + " begins with the name of the bucket",
+                    "granary puts the bucket in the path: leave it out of the endpoint"));
         }
     }
 
-    private void delete(List<Finding> findings) {
-        if (store.delete(key) instanceof WriteResult.NotAllowed refused) {
-            findings.add(new Finding.Sound("deletion is not allowed (" + refused.failure().code() + "); Granary publishes without it"));
+    /** The trial of the server; {@code unreadable} where an absent object could not be read, which a missing right to list explains as well. */
+    private void tryOut(Optional<Failure> unreadable) {
+        ProbeResult result = capabilities.probeNow();
+        switch (result) {
+            case ProbeResult.Probed probed -> {
+                answers(unreadable.isPresent() ? "writing" : "reading and writing");
+                if (unreadable.isPresent()) {
+                    findings.add(new Finding.Problem("an object that is absent is called forbidden (" + unreadable.get() + ")",
+                            "allow s3:ListBucket on " + config.location().bucket() + ", and s3:GetObject below it: a miss is an error otherwise"));
+                }
+                findings.addAll(probed.findings());
+                findings.add(verdict(probed.writes()));
+            }
+            case ProbeResult.NotAllowed refused when unreadable.isPresent() -> findings.add(diagnosis.of(unreadable.get()));
+            case ProbeResult.NotAllowed refused when refused.failure().code().equals("AccessDenied") -> onlyReads(refused.failure());
+            case ProbeResult.NotAllowed refused -> findings.add(diagnosis.of(refused.failure()));
+            case ProbeResult.Unavailable lost -> {
+                findings.addAll(lost.findings());
+                findings.add(diagnosis.of(lost.failure()));
+            }
         }
     }
 
-    private String server() {
-        return config.connection().endpoint().map(Object::toString).orElse("Amazon S3");
+    private void answers(String allowed) {
+        findings.add(new Finding.Sound(config.location() + " answers, and " + allowed + " is allowed"));
     }
 
-    private Finding problem(Failure failure) {
-        String bucket = config.location().bucket();
-        String server = server();
-        return switch (failure.kind()) {
-            case NO_BUCKET -> new Finding.Problem("there is no bucket " + bucket + " at " + server,
-                    "create it, or correct the name: granary creates no buckets");
-            case DENIED -> new Finding.Problem("access denied (" + failure + ")",
-                    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile, of an account that may use " + bucket);
-            case CLOCK_SKEW -> new Finding.Problem("this machine's clock differs too much from the server's",
-                    "set the clock, for example by turning on NTP: timedatectl set-ntp true");
-            case WRONG_REGION -> new Finding.Problem("bucket " + bucket + " is in another region (" + failure + ")",
-                    "set AWS_REGION or the region in the configuration to the bucket's own");
-            case UNREACHABLE -> new Finding.Problem("nobody answers at " + server + " (" + failure + ")",
-                    "check the endpoint's host and port, and that this machine may connect to it");
-            case TIMEOUT, BROKEN -> new Finding.Problem(server + " does not answer properly (" + failure + ")",
-                    "check that the endpoint is an S3 server, whether it wants http or https, and the network between");
-            case NOT_SUPPORTED -> new Finding.Problem("the server does not support what Granary needs (" + failure + ")",
-                    "use a server with If-None-Match on PUT: Amazon S3, MinIO, Ceph 16 or later");
-            case THROTTLED, SERVER -> new Finding.Problem("the server fails (" + failure + ")", "look at the server's own log");
-            case BUSY, SUSPENDED -> new Finding.Problem("the bucket is left alone after failures (" + failure + ")", "try again in a minute");
-            case CONFIGURATION -> new Finding.Problem("the client could not be set up: " + failure.message(),
-                    "change what the message names");
+    private void onlyReads(Failure refusal) {
+        answers("reading");
+        findings.add(new Finding.Notice("writing is not allowed (" + refusal + ")",
+                "this is as it should be on a machine that only reads; to publish from here, allow s3:PutObject"));
+        switch (store.list(unused, object -> {})) {
+            case ListResult.Complete _ -> findings.add(new Finding.Sound("listing is allowed"));
+            case ListResult.Unavailable lost -> findings.add(new Finding.Notice("listing does not work (" + lost.failure() + ")",
+                    "look-ups do without; granary ls --tier bucket needs s3:ListBucket"));
+        }
+    }
+
+    private static Finding verdict(ConditionalWrites writes) {
+        return switch (writes) {
+            case FULL -> new Finding.Sound("conditional writes: FULL");
+            case CREATE_ONLY -> new Finding.Notice("conditional writes: CREATE_ONLY", "entries and packs are shared; what needs If-Match is off");
+            case NONE -> new Finding.Notice("conditional writes: NONE", "entries are shared; all else is off. Amazon S3, MinIO and Ceph do better");
         };
     }
 }

@@ -8,14 +8,16 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>}, see {@code docs/bucket-layout.md}. */
+/** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and so on, see {@code docs/bucket-layout.md}. */
 final class BucketLayout {
     private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/e/([0-9a-f]{2})/([0-9a-f]{64})");
 
+    private final String prefix;
     private final String root;
 
     BucketLayout(S3Location location) {
-        this.root = (location.prefix().isEmpty() ? "" : location.prefix() + "/") + "v1/";
+        this.prefix = location.prefix().isEmpty() ? "" : location.prefix() + "/";
+        this.root = prefix + "v1/";
     }
 
     /** What the keys of all entries begin with. */
@@ -32,6 +34,11 @@ final class BucketLayout {
     String entry(String namespace, Sha256 hash) {
         String name = hash.hex();
         return root + namespace + "/e/" + name.substring(0, 2) + "/" + name;
+    }
+
+    /** The key of the store marker, the same for all versions of the layout. */
+    String marker() {
+        return prefix + "granary.json";
     }
 
     /** A key for a trial object that no reader ever asks for. */

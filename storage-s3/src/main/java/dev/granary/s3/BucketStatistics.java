@@ -1,20 +1,27 @@
 package dev.granary.s3;
 
-import dev.granary.cache.TierStatistics;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
- * What a bucket tier has done and how it is, at a moment.
+ * What a bucket tier has sent and how it is, at a moment. Who calls it counts the results, with {@code TierStatistics}.
  *
- * @param results look-ups and stores by result
  * @param requests requests that were sent, by kind
  * @param retries reads that were sent again after a failure; counted in {@code requests} as well
  * @param unsent calls that sent nothing, because the bucket was left alone or too many were waiting
  * @param breaker whether the bucket is asked at all
+ * @param refreshes entries that were there already and old, and were written anew for the retention's sake
+ * @param conditionalWrites which conditions on writes the server keeps; empty where nothing was written yet
  * @param readOnlyFor how long nothing will be written since the bucket refused a write; zero where it may be written
  */
 public record BucketStatistics(
-        TierStatistics.Snapshot results, Requests requests, long retries, long unsent, Breaker breaker, Duration readOnlyFor) {
+        Requests requests,
+        long retries,
+        long unsent,
+        Breaker breaker,
+        Refreshes refreshes,
+        Optional<ConditionalWrites> conditionalWrites,
+        Duration readOnlyFor) {
     /**
      * Requests by kind.
      *
@@ -25,6 +32,14 @@ public record BucketStatistics(
      * @param list listings, counted once each however many pages
      */
     public record Requests(long get, long head, long put, long delete, long list) {}
+
+    /**
+     * Old entries that were written anew.
+     *
+     * @param done those that succeeded
+     * @param failed those that did not; the entry is still there, and old
+     */
+    public record Refreshes(long done, long failed) {}
 
     /** The state of the circuit breaker. */
     public enum Breaker {

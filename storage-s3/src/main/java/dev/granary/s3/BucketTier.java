@@ -8,11 +8,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.TierStatistics;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
+import dev.granary.s3.pack.PackAnswer;
+import dev.granary.s3.pack.Packs;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
@@ -28,9 +30,10 @@ import java.util.random.RandomGenerator;
 /**
  * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
  *
- * <p>A hit is exactly one GET, a publication in the good case exactly one PUT ({@link Publisher} has the protocol). The first entry of an id
- * stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content included. That an
- * id is absent is remembered for some seconds, within which another machine's entry is not seen.
+ * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT
+ * ({@link Publisher} has the protocol); before its first publication a process asks what the server can do ({@link LearnedCapabilities}). The
+ * first entry of an id stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content
+ * included. That an id is absent is remembered for some seconds, within which another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
  * its deadline, and is meant for a thread that nobody waits for.
@@ -44,23 +47,26 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
     private final ResilientStore store;
+    private final LearnedCapabilities capabilities;
     private final Publisher publisher;
     private final WritePause writePause;
+    private final Lazily<Packs> packs;
     private final RecentSet<Sha256> absent;
     private final RecentSet<Sha256> suspects;
-    private final TierStatistics results = new TierStatistics();
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
-    private final Timing timing;
 
     BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random) {
         this.config = config;
-        this.timing = timing;
         this.random = random;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientStore(transport, config, timing, counters);
         this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
-        this.publisher = new Publisher(store, writePause, timing, random);
+        this.capabilities = new LearnedCapabilities(config, layout, store,
+                () -> new Probe(store.forTrials(), layout, timing, random), timing);
+        this.publisher = new Publisher(store, capabilities, writePause, config.retention(), counters, timing, random);
+        this.packs = new Lazily<>(() -> new Packs(store, new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly),
+                config.manifestInterval(), config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
         this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
         this.suspects = new RecentSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
     }
@@ -74,43 +80,57 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public LoadResult load(Id id) {
         requireOpen();
-        long start = timing.nanos();
-        return results.count(find(id), timing.nanos() - start);
-    }
-
-    private LoadResult find(Id id) {
         Sha256 hash = id.hash();
         if (absent.contains(hash)) {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = switch (store.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
+        ObjectStore withinDeadline = store.withinDeadline();
+        LoadResult result = switch (inPacks(id, withinDeadline)) {
+            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
+            case PackAnswer.NotPacked _ -> findLoose(id, withinDeadline);
+            case PackAnswer.Absent _ -> LoadResult.ABSENT;
+            case PackAnswer.Damaged bad -> findLoose(id, withinDeadline) instanceof LoadResult.Hit hit
+                    ? hit
+                    : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+        };
+        switch (result) {
+            case LoadResult.Damaged _ -> suspects.add(hash, suspects.mark());
+            case LoadResult.Absent _ -> absent.add(hash, mark);
+            case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
+        }
+        return result;
+    }
+
+    private PackAnswer inPacks(Id id, ObjectStore withinDeadline) {
+        return config.manifestInterval().isZero() ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
+    }
+
+    private LoadResult findLoose(Id id, ObjectStore withinDeadline) {
+        return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, Verification.CONTENT_HASH);
-            case GetResult.Absent _ -> {
-                absent.add(hash, mark);
-                yield LoadResult.ABSENT;
-            }
+            case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
         };
-        if (result instanceof LoadResult.Damaged) {
-            suspects.add(hash, suspects.mark());
-        }
-        return result;
     }
 
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        return results.count(publish(entry));
-    }
-
-    private StoreResult publish(Entry entry) {
+        if (config.access() == S3Access.READ) {
+            return new StoreResult.Refused(config.location() + " is only read, as configured");
+        }
         Optional<Failure> refusal = writePause.reason();
         if (refusal.isPresent()) {
             return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
+        Packs used = packs.peek();
+        if (used != null && used.isKnown(entry.id()) && !suspects.contains(hash)) {
+            return StoreResult.DUPLICATE;
+        }
         Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;
         StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
         absent.remove(hash);
@@ -118,6 +138,30 @@ public final class BucketTier implements PersistentCache, Catalog {
             suspects.remove(hash);
         }
         return result;
+    }
+
+    /**
+     * Whether the bucket has an entry of that id, in a pack or alone; false where nobody can say. Reads no entry, and sends nothing where that is known.
+     */
+    public boolean holds(Id id) {
+        requireOpen();
+        if (absent.contains(id.hash()) || suspects.contains(id.hash())) {
+            return false;
+        }
+        ObjectStore withinDeadline = store.withinDeadline();
+        return (!config.manifestInterval().isZero() && packs.get().holds(id, withinDeadline))
+                || withinDeadline.head(layout.entry(id)) instanceof HeadResult.Found;
+    }
+
+    /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
+    public ConditionalWrites conditionalWrites() {
+        requireOpen();
+        return capabilities.conditionalWrites();
+    }
+
+    /** The same bucket for what moves whole packs; to be closed by the caller. Sends nothing yet. */
+    public PackedBucket packed() {
+        return PackedBucket.open(config);
     }
 
     /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */
@@ -160,19 +204,19 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     /** What this tier has done so far, and how it is. Sends nothing. */
     public BucketStatistics statistics() {
-        return new BucketStatistics(results.snapshot(), counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
-                writePause.left());
+        return new BucketStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
+                counters.refreshes(), capabilities.peek(), writePause.left());
     }
 
     /**
-     * Tries the bucket out with at most five small requests: may it be reached, read and written, and does a second create fail as it
-     * should? Leaves nothing behind where deletion is allowed.
+     * Tries the bucket out with some 90 small requests: may it be reached, read and written, and which promises does the server keep? Leaves
+     * the answer to the latter in the store marker, and nothing else behind where deletion is allowed.
      *
-     * @return what was found, in the order of the trials; the first problem ends them
+     * @return what was found, in the order of the trials; a problem that makes further ones pointless ends them
      */
     public List<Finding> check() {
         requireOpen();
-        return new BucketCheck(config, store, layout, random).run();
+        return new BucketCheck(config, store.forTrials(), layout, capabilities, random).run();
     }
 
     /** The settings. */
@@ -183,6 +227,10 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
+            Packs used = packs.peek();
+            if (used != null) {
+                used.close();
+            }
             store.close();
         }
     }

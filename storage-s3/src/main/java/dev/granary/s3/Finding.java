@@ -10,7 +10,15 @@ public sealed interface Finding {
     record Sound(String what) implements Finding {}
 
     /**
-     * Something does not.
+     * Something is less than it could be; Granary works with it.
+     *
+     * @param what what was seen, in one line
+     * @param advice what follows, and how to get more, in one line
+     */
+    record Notice(String what, String advice) implements Finding {}
+
+    /**
+     * Something does not work.
      *
      * @param cause what is wrong, in one line
      * @param cure what to change, in one line

@@ -74,6 +74,18 @@ final class Guard {
         }
     }
 
+    /** A request that waits its turn at the bulkhead and says nothing of the bucket's health, whatever comes of it. */
+    <R> R callUnjudged(Supplier<R> request, Function<Failure, R> rejected) {
+        if (!bulkhead.tryAcquirePermission()) {
+            return rejected.apply(Failure.of(Failure.Kind.BUSY, "too many requests to " + location + " are waiting"));
+        }
+        try {
+            return request.get();
+        } finally {
+            bulkhead.onComplete();
+        }
+    }
+
     BucketStatistics.Breaker state() {
         return switch (breaker.getState()) {
             case CLOSED, DISABLED, METRICS_ONLY -> BucketStatistics.Breaker.CLOSED;

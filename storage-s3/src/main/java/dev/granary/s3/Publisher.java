@@ -12,6 +12,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
@@ -29,16 +30,23 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>there is one</td><td>inspect: someone's, or mine whose answer was lost</td></tr>
  * <tr><td></td><td>conflict</td><td>create again after a pause, at most three times</td></tr>
  * <tr><td></td><td>unknown</td><td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
+ * <tr><td></td><td>not supported</td><td>inspect, where a trial shows that plain writes work; else as not allowed</td></tr>
  * <tr><td></td><td>not allowed</td><td>refused, or unknown where an earlier attempt may have landed; the tier is only read for a while</td></tr>
  * <tr><td>inspect (HEAD)</td><td>my put id</td><td>stored</td></tr>
- * <tr><td></td><td>same content hash, no suspicion</td><td>duplicate</td></tr>
+ * <tr><td></td><td>same content hash, no suspicion</td><td>duplicate; refresh where it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
  * <tr><td></td><td>absent</td><td>create again where no earlier attempt may still land; else unknown</td></tr>
- * <tr><td>examine (GET)</td><td>sound</td><td>duplicate or divergent; the first stays</td></tr>
+ * <tr><td>examine (GET)</td><td>sound</td><td>duplicate (refresh where it is old) or divergent; the first stays</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>
+ * <tr><td></td><td>not supported</td><td>overwrite</td></tr>
+ * <tr><td>refresh (If-Match)</td><td>whatever</td><td>duplicate</td></tr>
  * </table>
+ *
+ * <p>By what the server keeps: with {@link ConditionalWrites#CREATE_ONLY} a damaged entry is overwritten by a plain PUT (it is of no use to
+ * anybody), and an old duplicate too (by the same content). With {@link ConditionalWrites#NONE} inspecting comes first, and what is absent is
+ * written by a plain PUT: two writers may then overwrite one another, which costs work and nothing else, since entries verify themselves.
  */
 final class Publisher {
     /** What is known of the object that may be there already. */
@@ -55,13 +63,20 @@ final class Publisher {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final ObjectStore store;
+    private final Capabilities capabilities;
     private final WritePause pause;
+    private final Duration retention;
+    private final RequestCounters counters;
     private final Timing timing;
     private final RandomGenerator random;
 
-    Publisher(ObjectStore store, WritePause pause, Timing timing, RandomGenerator random) {
+    Publisher(ObjectStore store, Capabilities capabilities, WritePause pause, Duration retention, RequestCounters counters, Timing timing,
+            RandomGenerator random) {
         this.store = store;
+        this.capabilities = capabilities;
         this.pause = pause;
+        this.retention = retention;
+        this.counters = counters;
         this.timing = timing;
         this.random = random;
     }
@@ -86,6 +101,11 @@ final class Publisher {
 
         record Replace(String etag) implements Step {}
 
+        /** A PUT without a condition. */
+        record Write() implements Step {}
+
+        record Refresh(String etag) implements Step {}
+
         record Done(StoreResult result) implements Step {}
     }
 
@@ -96,6 +116,7 @@ final class Publisher {
         private final Existing existing;
         private final byte[] body;
         private final Marks marks;
+        private ConditionalWrites conditions;
         private int conflicts;
         private int unknowns;
         private String lastTrouble = "";
@@ -106,10 +127,11 @@ final class Publisher {
             this.existing = existing;
             this.body = body;
             this.marks = marks;
+            this.conditions = capabilities.conditionalWrites();
         }
 
         StoreResult run() {
-            Step step = new Step.Create();
+            Step step = begin();
             try {
                 for (int i = 0; i < MAX_STEPS; i++) {
                     if (step instanceof Step.Done done) {
@@ -124,12 +146,18 @@ final class Publisher {
             }
         }
 
+        private Step begin() {
+            return conditions == ConditionalWrites.NONE ? new Step.Inspect() : new Step.Create();
+        }
+
         private Step next(Step step) throws InterruptedException {
             return switch (step) {
                 case Step.Create _ -> create();
                 case Step.Inspect _ -> inspect();
                 case Step.Examine examine -> examine(examine.etag());
-                case Step.Replace replace -> replace(replace.etag());
+                case Step.Replace replace -> conditions == ConditionalWrites.FULL ? replace(replace.etag()) : write();
+                case Step.Write _ -> write();
+                case Step.Refresh refresh -> refresh(refresh.etag());
                 case Step.Done done -> done;
             };
         }
@@ -141,11 +169,32 @@ final class Publisher {
                 case WriteResult.Conflict _ -> afterConflict(new Step.Create());
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Create());
                 case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
-                case WriteResult.NotAllowed refused -> {
-                    pause.begin(refused.failure());
-                    String reason = refused.failure().toString();
-                    yield unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason); // an earlier attempt may have landed
-                }
+                case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED ->
+                    unconditionally(refused.failure());
+                case WriteResult.NotAllowed refused -> refused(refused.failure());
+            };
+        }
+
+        /** The server may refuse the condition or the write: who cannot tell would never write to a server without conditions. */
+        private Step unconditionally(Failure refusal) {
+            conditions = capabilities.conditionalWritesRefused();
+            return conditions == ConditionalWrites.NONE ? new Step.Inspect() : refused(refusal);
+        }
+
+        private Step refused(Failure refusal) {
+            pause.begin(refusal);
+            String reason = refusal.toString();
+            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason); // an earlier attempt may have landed
+        }
+
+        private Step write() throws InterruptedException {
+            return switch (store.put(key, body, marks)) {
+                case WriteResult.Done _ -> stored();
+                case WriteResult.Conflict _ -> afterConflict(new Step.Inspect());
+                case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Inspect());
+                case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotAllowed refused -> refused(refused.failure());
+                case WriteResult.PreconditionFailed _ -> givenUp("a write without a condition failed its precondition");
             };
         }
 
@@ -153,7 +202,7 @@ final class Publisher {
             return switch (store.head(key)) {
                 case HeadResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
                 case HeadResult.Found found when existing == Existing.TRUSTED && found.marks().sha256().equals(marks.sha256()) ->
-                    new Step.Done(StoreResult.DUPLICATE);
+                    duplicate(found.etag(), found.dates());
                 case HeadResult.Found found -> new Step.Examine(found.etag());
                 case HeadResult.Absent _ -> vanished();
                 case HeadResult.Unavailable lost -> givenUp("whose entry it is could not be asked: " + lost.failure());
@@ -165,7 +214,7 @@ final class Publisher {
                 case GetResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
                 case GetResult.Found found -> switch (EntryFormat.decode(found.bytes(), entry.id(), Verification.CONTENT_HASH)) {
                     case LoadResult.Hit hit when hit.entry().contentHash().equals(entry.contentHash()) ->
-                        new Step.Done(StoreResult.DUPLICATE);
+                        duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged _ -> new Step.Replace(found.etag());
                     case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
@@ -183,9 +232,27 @@ final class Publisher {
                 case WriteResult.Conflict _ -> afterConflict(new Step.Replace(etag));
                 case WriteResult.Unknown unknown -> afterUnknown(unknown.failure(), new Step.Replace(etag));
                 case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
+                case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED -> new Step.Write();
                 case WriteResult.NotAllowed refused ->
                     givenUp("the damaged entry in the way could not be replaced: " + refused.failure());
             };
+        }
+
+        /** What is in use and half as old as a lifecycle rule lets it become is written anew, else it would vanish while it is in use. */
+        private Step duplicate(String etag, ServerDates dates) {
+            boolean isOld = !retention.isZero() && dates.age().filter(age -> age.compareTo(retention.dividedBy(2)) > 0).isPresent();
+            return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
+        }
+
+        private Step refresh(String etag) {
+            WriteResult result = conditions == ConditionalWrites.FULL
+                    ? store.replaceIfMatch(key, etag, body, marks) : store.put(key, body, marks);
+            switch (result) {
+                case WriteResult.Done _ -> counters.refreshed.increment();
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> { } // somebody else was faster
+                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> counters.refreshFailed.increment();
+            }
+            return new Step.Done(StoreResult.DUPLICATE);
         }
 
         private Step afterConflict(Step again) throws InterruptedException {
@@ -208,6 +275,9 @@ final class Publisher {
 
         /** Nothing is there, although something was: a deletion, or an attempt of ours that has not landed and may still do so. */
         private Step vanished() throws InterruptedException {
+            if (conditions == ConditionalWrites.NONE) {
+                return unknowns > MAX_UNKNOWNS ? givenUp(lastTrouble) : new Step.Write();
+            }
             return unknowns > 0 ? givenUp(lastTrouble) : afterConflict(new Step.Create());
         }
 

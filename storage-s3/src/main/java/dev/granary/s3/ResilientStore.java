@@ -1,10 +1,7 @@
 package dev.granary.s3;
 
 import dev.granary.s3.store.Failure;
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import io.github.resilience4j.core.IntervalFunction;
@@ -24,7 +21,7 @@ import java.util.function.Supplier;
  * <p>The bulkhead is as large as the connection pool, so that nobody ever waits for the pool itself; callers queue at it for as long as a
  * look-up has beyond one request. Answers count as well-being, whatever they say: 404, 409, 412 and refusals too.
  */
-final class ResilientStore implements ObjectStore {
+final class ResilientStore extends LayeredStore {
     private static final int MAX_ATTEMPTS = 3;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
@@ -37,6 +34,7 @@ final class ResilientStore implements ObjectStore {
     private final long requestNanos;
 
     ResilientStore(Supplier<ObjectStore> opener, S3Config config, Timing timing, RequestCounters counters) {
+        super(counters);
         this.transport = new LazyTransport(opener);
         this.guard = new Lazily<>(() -> new Guard(config, timing));
         this.counters = counters;
@@ -56,39 +54,14 @@ final class ResilientStore implements ObjectStore {
         return used == null ? BucketStatistics.Breaker.CLOSED : used.state();
     }
 
-    @Override
-    public GetResult get(String key, long limit) {
-        return read(counters.get, store -> store.get(key, limit), ResilientStore::failure, GetResult.Unavailable::new);
+    /** A view whose reads all end within one load deadline from now: for what one caller waits for. */
+    ObjectStore withinDeadline() {
+        return new WithinDeadline(timing.nanos());
     }
 
-    @Override
-    public GetResult range(String key, long offset, long length) {
-        return read(counters.get, store -> store.range(key, offset, length), ResilientStore::failure, GetResult.Unavailable::new);
-    }
-
-    @Override
-    public HeadResult head(String key) {
-        return read(counters.head, store -> store.head(key), ResilientStore::failure, HeadResult.Unavailable::new);
-    }
-
-    @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return once(counters.put, store -> store.putIfAbsent(key, body, marks), ResilientStore::failure, WriteResult::failed);
-    }
-
-    @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return once(counters.put, store -> store.replaceIfMatch(key, etag, body, marks), ResilientStore::failure, WriteResult::failed);
-    }
-
-    @Override
-    public WriteResult deleteIfMatch(String key, String etag) {
-        return once(counters.delete, store -> store.deleteIfMatch(key, etag), ResilientStore::failure, WriteResult::failed);
-    }
-
-    @Override
-    public WriteResult delete(String key) {
-        return once(counters.delete, store -> store.delete(key), ResilientStore::failure, WriteResult::failed);
+    /** The same store for trials: counted, queued at the bulkhead, neither retried nor held against the bucket nor kept back by its sickness. */
+    ObjectStore forTrials() {
+        return new TrialStore();
     }
 
     /** Not retried, and not timed by the circuit breaker: it may have many pages, and some were handed over before it failed. */
@@ -105,9 +78,19 @@ final class ResilientStore implements ObjectStore {
         transport.close();
     }
 
-    private <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+    @Override
+    <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        long start = timing.nanos();
+        return read(timing.nanos(), counter, request, failure, failed);
+    }
+
+    /** Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. */
+    private <R> R read(long start, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+            Function<Failure, R> failed) {
+        if (deadlineNanos - (timing.nanos() - start) < requestNanos) {
+            counters.unsent.increment();
+            return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has"));
+        }
         Retry.AsyncContext<Optional<Failure>> attempts = retries.get().asyncContext();
         while (true) {
             R result = once(counter, request, failure, failed);
@@ -125,38 +108,86 @@ final class ResilientStore implements ObjectStore {
         }
     }
 
+    @Override
+    WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
+            Function<WriteResult, Optional<Failure>> failure, Function<Failure, WriteResult> failed) {
+        return once(counter, request, failure, failed);
+    }
+
     private <R> R once(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        R result = guard.get().call(() -> transport.call(store -> {
-            counter.increment();
-            return request.apply(store);
-        }, failed), failure, failed);
+        R result = guard.get().call(() -> counted(counter, request, failed), failure, failed);
         if (failure.apply(result).filter(Failure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
         return result;
     }
 
-    private static Optional<Failure> failure(GetResult result) {
-        return switch (result) {
-            case GetResult.Unavailable lost -> Optional.of(lost.failure());
-            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
-        };
+    private <R> R counted(LongAdder counter, Function<ObjectStore, R> request, Function<Failure, R> failed) {
+        return transport.call(store -> {
+            counter.increment();
+            return request.apply(store);
+        }, failed);
     }
 
-    private static Optional<Failure> failure(HeadResult result) {
-        return switch (result) {
-            case HeadResult.Unavailable lost -> Optional.of(lost.failure());
-            case HeadResult.Found _, HeadResult.Absent _ -> Optional.empty();
-        };
+    /** What several requests of one look-up share. */
+    private final class WithinDeadline extends LayeredStore {
+        private final long start;
+
+        WithinDeadline(long start) {
+            super(counters);
+            this.start = start;
+        }
+
+        @Override
+        <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+                Function<Failure, R> failed) {
+            return ResilientStore.this.read(start, counter, request, failure, failed);
+        }
+
+        @Override
+        WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
+                Function<WriteResult, Optional<Failure>> failure, Function<Failure, WriteResult> failed) {
+            return ResilientStore.this.write(counter, request, failure, failed);
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<Listed> visitor) {
+            return ResilientStore.this.list(prefix, visitor);
+        }
+
+        @Override
+        public void close() {
+            // the store around it closes the transport
+        }
     }
 
-    private static Optional<Failure> failure(WriteResult result) {
-        return switch (result) {
-            case WriteResult.Unknown lost -> Optional.of(lost.failure());
-            case WriteResult.NotSent unsent -> Optional.of(unsent.failure());
-            case WriteResult.NotAllowed refused -> Optional.of(refused.failure());
-            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> Optional.empty();
-        };
+    /** Trials provoke what looks like sickness: 500 and 503 are some servers' way to lose a race. */
+    private final class TrialStore extends LayeredStore {
+        TrialStore() {
+            super(counters);
+        }
+
+        @Override
+        <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+                Function<Failure, R> failed) {
+            return guard.get().callUnjudged(() -> counted(counter, request, failed), failed);
+        }
+
+        @Override
+        WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
+                Function<WriteResult, Optional<Failure>> failure, Function<Failure, WriteResult> failed) {
+            return read(counter, request, failure, failed);
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<Listed> visitor) {
+            return ResilientStore.this.list(prefix, visitor);
+        }
+
+        @Override
+        public void close() {
+            // the store around it closes the transport
+        }
     }
 }

@@ -2,24 +2,33 @@ package dev.granary.s3;
 
 import dev.granary.s3.store.BucketConnection;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 
 /** The settings of a bucket tier. Immutable; made by {@link #builder} or {@link #parse}. */
 public final class S3Config {
+    private static final Duration PACK_REQUEST = Duration.ofMinutes(2);
+
     private final S3Location location;
     private final S3Client client;
+    private final S3Access access;
     private final BucketConnection connection;
     private final Duration loadDeadline;
     private final Duration slowCall;
     private final Duration breakerPause;
     private final Duration absentMemory;
     private final Duration readOnlyPause;
+    private final Duration manifestInterval;
+    private final Optional<Path> shelves;
+    private final Duration retention;
+    private final String producer;
 
     private S3Config(Builder builder) {
         this.location = builder.location;
         this.client = builder.client;
+        this.access = builder.access;
         this.connection = new BucketConnection(location.bucket(), builder.endpoint, builder.region, builder.credentials,
                 builder.maxConnections, builder.connectTimeout, builder.requestTimeout);
         this.loadDeadline = builder.loadDeadline;
@@ -27,6 +36,10 @@ public final class S3Config {
         this.breakerPause = builder.breakerPause;
         this.absentMemory = builder.absentMemory;
         this.readOnlyPause = builder.readOnlyPause;
+        this.manifestInterval = builder.manifestInterval;
+        this.shelves = builder.shelves;
+        this.retention = builder.retention;
+        this.producer = builder.producer;
     }
 
     /**
@@ -36,6 +49,28 @@ public final class S3Config {
      */
     public static Builder builder(String bucket) {
         return new Builder(new S3Location(bucket, ""));
+    }
+
+    /**
+     * The same bucket for what moves packs: requests of some MiB may take two minutes, and wait for as long as it takes.
+     */
+    S3Config forPacks() {
+        Builder settings = new Builder(location);
+        settings.client = client;
+        settings.endpoint = connection.endpoint();
+        settings.region = connection.region();
+        settings.credentials = connection.credentials();
+        settings.maxConnections = connection.maxConnections();
+        settings.connectTimeout = connection.connectTimeout();
+        settings.access = access;
+        settings.retention = retention;
+        settings.producer = producer;
+        settings.requestTimeout = PACK_REQUEST;
+        settings.loadDeadline = PACK_REQUEST.multipliedBy(5);
+        settings.slowCall = PACK_REQUEST;
+        settings.breakerPause = breakerPause;
+        settings.shelves = shelves;
+        return settings.build();
     }
 
     /** Starts the settings for a location. */
@@ -60,6 +95,11 @@ public final class S3Config {
     /** The client library. */
     public S3Client client() {
         return client;
+    }
+
+    /** Whether anything may be written. */
+    public S3Access access() {
+        return access;
     }
 
     /** How to reach the bucket. */
@@ -92,6 +132,26 @@ public final class S3Config {
         return readOnlyPause;
     }
 
+    /** How often a target's manifest of packs is compared with the bucket's; zero where packs are not used. */
+    public Duration manifestInterval() {
+        return manifestInterval;
+    }
+
+    /** Where manifests and indexes of packs are kept on this machine's disk; empty: each process reads them from the bucket. */
+    public Optional<Path> shelves() {
+        return shelves;
+    }
+
+    /** After what age a lifecycle rule may delete objects of the bucket; zero where nothing is written anew because of its age. */
+    public Duration retention() {
+        return retention;
+    }
+
+    /** What writes into the bucket, as its store marker tells it. */
+    public String producer() {
+        return producer;
+    }
+
     @Override
     public String toString() {
         return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
@@ -102,6 +162,7 @@ public final class S3Config {
     public static final class Builder {
         private S3Location location;
         private S3Client client = S3Client.AWS;
+        private S3Access access = S3Access.READ_WRITE;
         private Optional<URI> endpoint = Optional.empty();
         private Optional<String> region = Optional.empty();
         private Optional<BucketConnection.Credentials> credentials = Optional.empty();
@@ -113,6 +174,10 @@ public final class S3Config {
         private Duration breakerPause = Duration.ofSeconds(30);
         private Duration absentMemory = Duration.ofSeconds(5);
         private Duration readOnlyPause = Duration.ofMinutes(5);
+        private Duration manifestInterval = Duration.ofMinutes(1);
+        private Optional<Path> shelves = Optional.empty();
+        private Duration retention = Duration.ofDays(90);
+        private String producer = "granary";
 
         private Builder(S3Location location) {
             this.location = location;
@@ -156,6 +221,12 @@ public final class S3Config {
         /** The client library; default {@link S3Client#AWS}. */
         public Builder client(S3Client client) {
             this.client = client;
+            return this;
+        }
+
+        /** Whether anything may be written; default {@link S3Access#READ_WRITE}. */
+        public Builder access(S3Access access) {
+            this.access = access;
             return this;
         }
 
@@ -223,6 +294,45 @@ public final class S3Config {
         /** How long nothing is written after the bucket refused a write; default 5 minutes. */
         public Builder readOnlyPause(Duration pause) {
             this.readOnlyPause = positive(pause, "read-only pause");
+            return this;
+        }
+
+        /**
+         * How often the manifest of a target's packs is compared with the bucket's; default a minute. Zero: packs are not used, only entries that
+         * lie alone.
+         */
+        public Builder manifestInterval(Duration interval) {
+            if (interval.isNegative()) {
+                throw new IllegalArgumentException("The manifest interval must be zero or more, not " + interval);
+            }
+            this.manifestInterval = interval;
+            return this;
+        }
+
+        /**
+         * Keeps manifests and indexes of packs in a directory of this machine's disk, for all its processes; default: nowhere. It must be private
+         * to this user, and is created when it is needed.
+         */
+        public Builder shelves(Path directory) {
+            this.shelves = Optional.of(directory);
+            return this;
+        }
+
+        /**
+         * After what age a lifecycle rule may delete objects; default 90 days. Who publishes what is there already, and older than half of it,
+         * writes it anew. Zero to leave that.
+         */
+        public Builder retention(Duration retention) {
+            if (retention.isNegative()) {
+                throw new IllegalArgumentException("The retention must be zero or more, not " + retention);
+            }
+            this.retention = retention;
+            return this;
+        }
+
+        /** What writes into the bucket, for people who read its store marker, such as {@code granary 0.1.0}; default {@code granary}. */
+        public Builder producer(String producer) {
+            this.producer = producer;
             return this;
         }
 

@@ -22,4 +22,13 @@ interface Timing {
 
     /** Waits that long. */
     void pause(Duration duration) throws InterruptedException;
+
+    /** Waits that long, or until the thread is interrupted, which it stays. */
+    default void pauseCalmly(Duration duration) {
+        try {
+            pause(duration);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
 }

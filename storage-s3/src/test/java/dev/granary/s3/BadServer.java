@@ -74,6 +74,14 @@ final class BadServer implements AutoCloseable {
                 + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
 
+    /** Asks for fewer requests, and to try again at once. */
+    static Answer slowDown() {
+        return exchange -> {
+            exchange.getResponseHeaders().set("Retry-After", "0");
+            error(503, "SlowDown").give(exchange);
+        };
+    }
+
     static Answer body(int status, String type, String text) {
         return body(status, type, text, "\"an-etag\"");
     }

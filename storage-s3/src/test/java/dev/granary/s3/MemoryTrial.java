@@ -49,7 +49,6 @@ final class MemoryTrial {
     /** A tier, what it would store, and what it answered. */
     private final class Machine {
         private final BucketTier tier = new BucketTier(config, () -> store, timing, random.split());
-        private final Books books = new Books();
         private final List<Entry> entries = new ArrayList<>();
         private final Set<Id> knownDamage = new HashSet<>();
     }
@@ -58,8 +57,9 @@ final class MemoryTrial {
         this.random = random;
         this.remembersAbsence = random.nextBoolean();
         this.config = S3Config.builder("bucket").prefix("trial").readOnlyPause(PAUSE).breakerPause(PAUSE)
-                .absentMemory(remembersAbsence ? PAUSE : Duration.ZERO).build();
+                .manifestInterval(Duration.ZERO).absentMemory(remembersAbsence ? PAUSE : Duration.ZERO).build();
         this.layout = new BucketLayout(config.location());
+        store.place(layout.marker(), new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.HONOURED, 0, "").json(), Marks.NONE);
         for (int i = 0; i < IDS; i++) {
             ids.add(entries.id());
         }
@@ -83,7 +83,6 @@ final class MemoryTrial {
             step();
         }
         heal();
-        machines.forEach(machine -> machine.books.compare(machine.tier.statistics().results()));
         Books.compareRequests(machines.stream().map(machine -> machine.tier).toList(), store.requests());
     }
 
@@ -115,7 +114,7 @@ final class MemoryTrial {
         Id id = ids.get(number);
         boolean isDisturbed = store.underWay() > 0;
         LoadResult before = there(id);
-        LoadResult result = machine.books.enter(machine.tier.load(id));
+        LoadResult result = machine.tier.load(id);
         if (!(result instanceof LoadResult.Absent && remembersAbsence)) {
             new Truth(before, there(id), wasLiedTo, isDisturbed).judge(result);
         }
@@ -129,7 +128,7 @@ final class MemoryTrial {
         Entry mine = machine.entries.get(number);
         boolean isDisturbed = store.underWay() > 0;
         LoadResult before = there(mine.id());
-        StoreResult result = machine.books.enter(machine.tier.store(mine));
+        StoreResult result = machine.tier.store(mine);
         new Truth(before, there(mine.id()), wasLiedTo, isDisturbed).judge(result, mine, machine.knownDamage.contains(mine.id()));
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
             machine.knownDamage.remove(mine.id());

@@ -25,6 +25,7 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -49,8 +50,27 @@ class PublisherTest {
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTiming timing = new TestTiming();
     private final WritePause pause = new WritePause(new S3Location("bucket", ""), Duration.ofMinutes(5), timing);
-    private final Publisher publisher = new Publisher(store, pause, timing, Seed.random("PublisherTest"));
+    private final RequestCounters counters = new RequestCounters();
+    private final FakeCapabilities capabilities = new FakeCapabilities();
+    private final Publisher publisher =
+            new Publisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, Seed.random("PublisherTest"));
     private final Entry entry = entries.entry(1000);
+
+    /** Knows at once what a test says. */
+    private static final class FakeCapabilities implements Capabilities {
+        private ConditionalWrites known = ConditionalWrites.FULL;
+        private ConditionalWrites afterTrial = ConditionalWrites.FULL;
+
+        @Override
+        public ConditionalWrites conditionalWrites() {
+            return known;
+        }
+
+        @Override
+        public ConditionalWrites conditionalWritesRefused() {
+            return afterTrial;
+        }
+    }
 
     private StoreResult publish() {
         return publisher.publish(entry, KEY, Existing.TRUSTED);
@@ -288,6 +308,145 @@ class PublisherTest {
                 }
             }
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Before.class)
+    @DisplayName("any single fault at any step with CREATE_ONLY and with NONE: the answer is true of what is there afterwards")
+    void anyFaultWithLess(Before before) {
+        for (ConditionalWrites known : List.of(ConditionalWrites.CREATE_ONLY, ConditionalWrites.NONE)) {
+            capabilities.known = known;
+            anyFault(before);
+        }
+    }
+
+    @Test
+    @DisplayName("R15 without conditions: a look first, then a plain write; what is there and sound stays")
+    void withoutConditions() {
+        capabilities.known = ConditionalWrites.NONE;
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT"), store.requests());
+        assertStored(entry);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("HEAD"), store.requests());
+        Entry other = entries.entry(entry.id(), 50);
+        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(other, KEY, Existing.TRUSTED));
+        assertStored(entry);
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "GET", "PUT"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R13 without conditions the reply was lost: a look finds out that it is mine, or that it is to be written again")
+    void withoutConditionsReplyLost() {
+        capabilities.known = ConditionalWrites.NONE;
+        store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT", "HEAD"), store.requests());
+        assertStored(entry);
+        store.remove(KEY);
+        store.forgetRequests();
+        store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT", "HEAD", "PUT"), store.requests());
+        store.remove(KEY);
+        store.forgetRequests();
+        for (int i = 0; i < 3; i++) {
+            store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        }
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertEquals(7, store.requests().size());
+    }
+
+    @Test
+    @DisplayName("R15 with create-if-absent alone a damaged entry is overwritten by a plain write")
+    void createOnly() {
+        capabilities.known = ConditionalWrites.CREATE_ONLY;
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R2 a conditional write that is not supported: plain from then on where a trial says so, else read-only")
+    void conditionRefused() {
+        store.script(new Fault.Lost(NOT_SUPPORTED));
+        capabilities.afterTrial = ConditionalWrites.NONE;
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
+        assertTrue(pause.reason().isEmpty());
+        assertStored(entry);
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.forgetRequests();
+        capabilities.afterTrial = ConditionalWrites.FULL;
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
+    }
+
+    @Test
+    @DisplayName("R18 a duplicate older than half the retention is written anew with the same content, by If-Match; a newer one is left")
+    void refresh() {
+        place(entry);
+        store.pass(Duration.ofDays(45));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        store.pass(Duration.ofSeconds(1));
+        byte[] before = store.body(KEY);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "PUT match"), store.requests());
+        assertEquals(new BucketStatistics.Refreshes(1, 0), counters.refreshes());
+        assertTrue(!Arrays.equals(before, store.body(KEY)), "another attempt's mark");
+        assertStored(entry);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests(), "it is new again");
+    }
+
+    @Test
+    @DisplayName("R18 a refresh that fails, or comes too late, is no failure of the publication")
+    void refreshFails() {
+        place(entry);
+        store.pass(Duration.ofDays(60));
+        for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.Lost(DENIED), new Fault.Conflicting(Fault.Moment.BEFORE))) {
+            store.script(new Fault.None(), new Fault.None(), fault);
+            assertInstanceOf(StoreResult.Duplicate.class, publish());
+        }
+        Entry other = entries.entry(entry.id(), 50);
+        store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(other)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertStored(other);
+        assertEquals(new BucketStatistics.Refreshes(0, 2), counters.refreshes());
+        assertTrue(pause.reason().isEmpty());
+    }
+
+    @Test
+    @DisplayName("R18 an old duplicate that was read as damaged, or of a server with less: refreshed as well; divergent, dateless: left")
+    void refreshOtherwise() {
+        place(entry);
+        store.pass(Duration.ofDays(60));
+        assertInstanceOf(StoreResult.Duplicate.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        for (ConditionalWrites known : List.of(ConditionalWrites.CREATE_ONLY, ConditionalWrites.NONE)) {
+            capabilities.known = known;
+            store.pass(Duration.ofDays(60));
+            assertInstanceOf(StoreResult.Duplicate.class, publish());
+            assertEquals("PUT", store.requests().getLast());
+        }
+        assertEquals(new BucketStatistics.Refreshes(3, 0), counters.refreshes());
+        capabilities.known = ConditionalWrites.FULL;
+        store.pass(Duration.ofDays(60));
+        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
+        assertStored(entry);
+        Publisher never = new Publisher(store, capabilities, pause, Duration.ZERO, counters, timing, Seed.random("never"));
+        assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
+        assertEquals(new BucketStatistics.Refreshes(3, 0), counters.refreshes());
     }
 
     private void prepare(Before before) {

@@ -32,13 +32,16 @@ final class WireTrial implements AutoCloseable {
     private final S3Location place = TestS3.server().config().build().location();
     private final BucketLayout layout = new BucketLayout(place);
 
-    WireTrial() throws IOException {}
+    WireTrial() throws IOException {
+        byte[] marker = new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.HONOURED, 0, "").json(); // probed before, by another process
+        assertInstanceOf(WriteResult.Done.class, SOUND_WAY.putIfAbsent(layout.marker(), marker, Marks.NONE));
+    }
 
-    /** Settings that lead to this place by the faulty way. The pauses after refusals and failures are too short to notice. */
+    /** Settings that lead to this place by the faulty way. The pauses after refusals and failures are too short to notice; no packs. */
     S3Config.Builder config(S3Client client, Duration requestTimeout, Duration loadDeadline) {
         return TestS3.server().config().prefix(place.prefix()).endpoint(faulty.endpoint()).client(client)
                 .requestTimeout(requestTimeout).loadDeadline(loadDeadline)
-                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1));
+                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).manifestInterval(Duration.ZERO);
     }
 
     /** Where this place begins, with a slash at its end. */

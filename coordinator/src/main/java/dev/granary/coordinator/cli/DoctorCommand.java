@@ -21,6 +21,8 @@ final class DoctorCommand extends StoreCommand {
             JsonArray array = new JsonArray();
             checks.forEach(check -> array.add(switch (check) {
                 case Check.Sound sound -> Json.object("subject", sound.subject(), "state", "sound", "finding", sound.finding());
+                case Check.Notice notice -> Json.object("subject", notice.subject(), "state", "notice", "finding", notice.finding(), "advice",
+                        notice.advice());
                 case Check.Problem problem -> Json.object("subject", problem.subject(), "state", "problem", "cause", problem.cause(), "cure",
                         problem.cure());
             }));
@@ -29,12 +31,16 @@ final class DoctorCommand extends StoreCommand {
             for (Check check : checks) {
                 out.println(switch (check) {
                     case Check.Sound sound -> "ok       " + sound.subject() + ": " + sound.finding();
-                    case Check.Problem problem -> "PROBLEM  " + problem.subject() + ": " + problem.cause() + System.lineSeparator()
-                            + "         -> " + problem.cure();
+                    case Check.Notice notice -> withAdvice("note     ", notice.subject(), notice.finding(), notice.advice());
+                    case Check.Problem problem -> withAdvice("PROBLEM  ", problem.subject(), problem.cause(), problem.cure());
                 });
             }
             out.flush();
         }
         return isWell ? 0 : 1;
+    }
+
+    private static String withAdvice(String state, String subject, String finding, String advice) {
+        return state + subject + ": " + finding + System.lineSeparator() + "         -> " + advice;
     }
 }

@@ -6,6 +6,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryStatistics;
+import dev.granary.coordinator.LayerStatistics;
 import dev.granary.coordinator.Obtained;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.manifest.KernelFiles;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalInt;
 
 /** Gets the kernels of a manifest through the cache, one after the other, and keeps what became of each. */
 final class KernelRun {
@@ -36,7 +38,7 @@ final class KernelRun {
     sealed interface Result {
         String name();
 
-        record Got(String name, KernelDescriptor descriptor, Source source, Duration took, long bytes) implements Result {}
+        record Got(String name, KernelDescriptor descriptor, Source source, OptionalInt layer, Duration took, long bytes) implements Result {}
 
         record Failed(String name, Duration took, String reason) implements Result {}
     }
@@ -62,7 +64,7 @@ final class KernelRun {
             Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
             granary.flush(Duration.ZERO); // nothing is to be waited for any more: other processes get it now, and not at the end
-            return new Result.Got(kernel.name(), descriptor, got.source(), Duration.ofNanos(System.nanoTime() - start), bytes);
+            return new Result.Got(kernel.name(), descriptor, got.source(), got.layer(), Duration.ofNanos(System.nanoTime() - start), bytes);
         } catch (CompileException | IOException | RuntimeException e) {
             return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage());
         }
@@ -76,6 +78,10 @@ final class KernelRun {
         return results.stream().filter(result -> result instanceof Result.Got got && got.source() == source).count();
     }
 
+    private long count(int layer) {
+        return results.stream().filter(result -> result instanceof Result.Got got && got.layer().equals(OptionalInt.of(layer))).count();
+    }
+
     long failures() {
         return results.stream().filter(Result.Failed.class::isInstance).count();
     }
@@ -83,26 +89,40 @@ final class KernelRun {
     /** Results and summary, for machines. */
     JsonObject json() {
         JsonArray array = new JsonArray();
+        GranaryStatistics counted = granary.statistics();
         for (Result result : results) {
             array.add(switch (result) {
-                case Result.Got got -> Json.object("name", got.name(), "id", id(got), "outcome", outcome(got), "millis",
-                        Text.millis(got.took()), "bytes", got.bytes());
+                case Result.Got got -> json(got, counted.layers());
                 case Result.Failed failed -> Json.object("name", failed.name(), "id", "", "outcome", "failed", "millis",
                         Text.millis(failed.took()), "bytes", 0, "error", failed.reason());
             });
         }
-        GranaryStatistics counted = granary.statistics();
-        return Json.object("results", array, "summary", Json.object("compiled", count(Source.COMPILED), "memory", count(Source.MEMORY),
-                "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
+        JsonArray buckets = new JsonArray();
+        counted.layers().forEach(layer -> buckets.add(Json.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
+                layer.results().unavailable(), "skipped", layer.skipped())));
+        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory",
+                count(Source.MEMORY), "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
+    }
+
+    private static JsonObject json(Result.Got got, List<LayerStatistics> layers) {
+        JsonObject object = Json.object("name", got.name(), "id", id(got), "outcome", outcome(got), "millis", Text.millis(got.took()), "bytes",
+                got.bytes());
+        if (layers.size() > 1) {
+            got.layer().ifPresent(position -> object.addProperty("layer", layers.get(position).name()));
+        }
+        return object;
     }
 
     /** Results and summary, for people. */
     void print(PrintWriter out, PrintWriter err) {
+        GranaryStatistics counted = granary.statistics();
+        boolean hasLayers = counted.layers().size() > 1;
         Table table = new Table("kernel", "<outcome", "time", "size", "<id");
         for (Result result : results) {
             switch (result) {
-                case Result.Got got -> table.row(got.name(), outcome(got), Text.time(got.took()), Text.bytes(got.bytes()), shortId(got));
+                case Result.Got got -> table.row(got.name(), outcome(got) + (hasLayers ? number(got.layer()) : ""),
+                        Text.time(got.took()), Text.bytes(got.bytes()), shortId(got));
                 case Result.Failed failed -> table.row(failed.name(), "failed", Text.time(failed.took()), "-", "-");
             }
         }
@@ -120,13 +140,26 @@ final class KernelRun {
         out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",
                 Text.plural(results.size(), "kernel"), count(Source.COMPILED), count(Source.BUCKET), count(Source.LOCAL),
                 count(Source.MEMORY), failures());
-        GranaryStatistics counted = granary.statistics();
+        if (hasLayers) {
+            for (int i = 0; i < counted.layers().size(); i++) {
+                out.println("bucket " + (i + 1) + ": " + count(i) + " from " + counted.layers().get(i).name());
+            }
+        }
+        long skipped = counted.layers().stream().mapToLong(LayerStatistics::skipped).sum();
+        if (skipped > 0) {
+            out.printf("%s did without a bucket that had cost more time than it saved%n", Text.plural(skipped, "look-up"));
+        }
         if (counted.waited() + counted.waitsGivenUp() > 0) {
             out.printf("other processes of this machine were at it: %d waited for, %d not waited for any longer%n",
                     counted.waited(), counted.waitsGivenUp());
         }
         out.flush();
         err.flush();
+    }
+
+    /** Which bucket it was, counted from 1, with a blank before it; empty text where it was none. */
+    private static String number(OptionalInt layer) {
+        return layer.isPresent() ? " " + (layer.getAsInt() + 1) : "";
     }
 
     private static String outcome(Result.Got got) {

@@ -50,7 +50,7 @@ final class LsCommand extends StoreCommand {
             throw new UsageException("--limit must be a positive number of entries, not " + limit);
         }
         boolean isReading = isLong || order == Order.COMPILE;
-        if (isReading && tier.choice() == TierOption.Choice.BUCKET) {
+        if (isReading && !tier.isLocal()) {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }

@@ -2,7 +2,9 @@ package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.Publishing;
 import dev.granary.coordinator.Source;
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
 import dev.granary.gpu.opencl.OpenCl;
@@ -10,6 +12,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -31,6 +34,9 @@ final class PopulateCommand extends StoreCommand {
             description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
+    @Option(names = "--alone", description = "publish each entry alone and at once, not in packs at the end")
+    private boolean isAlone;
+
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
@@ -41,8 +47,9 @@ final class PopulateCommand extends StoreCommand {
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores().config();
         Published published = new Published();
+        Publishing publishing = isAlone ? Publishing.ALONE : Publishing.IN_PACKS;
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, published)) {
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
@@ -76,10 +83,14 @@ final class PopulateCommand extends StoreCommand {
     }
 
     private static String summary(GranaryConfig config, Published published) {
-        if (config.bucket().isEmpty()) {
+        if (config.buckets().isEmpty()) {
             return "stored in " + config.directory() + " only: no bucket is configured (--bucket or GRANARY_BUCKET)";
         }
-        return config.bucket().get() + ": " + published.stored() + " published, " + published.present() + " there already, "
+        Optional<BucketLayer> target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst();
+        if (target.isEmpty()) {
+            return "stored in " + config.directory() + " only: every bucket is only read (access=read)";
+        }
+        return target.get().location() + ": " + published.stored() + " published, " + published.present() + " there already, "
                 + published.failed() + " failed";
     }
 }

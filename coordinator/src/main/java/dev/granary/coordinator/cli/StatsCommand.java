@@ -56,7 +56,7 @@ final class StatsCommand extends StoreCommand {
             PrintWriter out, Inventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         long bytes = usage.values().stream().mapToLong(Usage::bytes).sum();
         out.println(inventory.name() + ": " + Text.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
-                + Text.bytes(bytes) + (tier.choice() == TierOption.Choice.LOCAL ? " of " + Text.bytes(config.capacityBytes()) : ""));
+                + Text.bytes(bytes) + (tier.isLocal() ? " of " + Text.bytes(config.capacityBytes()) : ""));
         usage.forEach((namespace, count) ->
                 out.println("  " + namespace + ": " + Text.plural(count.entries(), "entry") + ", " + Text.bytes(count.bytes())));
         out.println();

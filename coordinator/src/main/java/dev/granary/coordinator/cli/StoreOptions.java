@@ -2,13 +2,15 @@ package dev.granary.coordinator.cli;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options that say which stores to use; each wins over environment and configuration file. */
 final class StoreOptions {
-    @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX", description = "the shared bucket (GRANARY_BUCKET)")
-    private @Nullable String bucket;
+    @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX",
+            description = "the shared bucket (GRANARY_BUCKET); may be given several times: they are asked in this order")
+    private List<String> buckets = List.of();
 
     @Option(names = "--endpoint", paramLabel = "URL", description = "the object store's address (GRANARY_S3_ENDPOINT)")
     private @Nullable String endpoint;
@@ -24,7 +26,7 @@ final class StoreOptions {
 
     GranaryConfig.Builder builder() throws ConfigException {
         GranaryConfig.Builder builder = GranaryConfig.builder();
-        if (bucket != null) {
+        for (String bucket : buckets) {
             builder.bucket(bucket);
         }
         if (endpoint != null) {

@@ -1,29 +1,38 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import picocli.CommandLine.Option;
 
 /** The option that chooses the tier to look into. */
 final class TierOption {
-    /** The tiers that can be looked into. */
-    enum Choice {
-        LOCAL,
-        BUCKET
-    }
+    private static final String LOCAL = "local";
+    private static final String BUCKET = "bucket";
+    private static final String ADDRESS = "s3://";
 
-    @Option(names = "--tier", paramLabel = "local|bucket", defaultValue = "local", description = "where to look (default: ${DEFAULT-VALUE})")
-    private Choice tier = Choice.LOCAL;
+    @Option(names = "--tier", paramLabel = "local|bucket|s3://NAME/PREFIX", defaultValue = LOCAL,
+            description = "where to look: local, bucket (the first one), or one of the configured buckets (default: ${DEFAULT-VALUE})")
+    private String tier = LOCAL;
 
-    Inventory open(GranaryConfig config) throws ConfigException {
+    Inventory open(GranaryConfig config) throws ConfigException, UsageException {
         return switch (tier) {
             case LOCAL -> Inventory.ofLocal(config);
             case BUCKET -> Inventory.ofBucket(config);
+            default -> Inventory.ofBucket(named(config));
         };
     }
 
-    Choice choice() {
-        return tier;
+    boolean isLocal() {
+        return tier.equals(LOCAL);
+    }
+
+    private BucketLayer named(GranaryConfig config) throws UsageException {
+        if (!tier.startsWith(ADDRESS)) {
+            throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + tier);
+        }
+        return config.buckets().stream().filter(layer -> layer.location().toString().equals(tier) || layer.name().equals(tier)).findFirst()
+                .orElseThrow(() -> new UsageException(tier + " is none of the configured buckets; name it with --bucket or GRANARY_BUCKET too"));
     }
 }

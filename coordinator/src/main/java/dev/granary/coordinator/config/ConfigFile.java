@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +66,18 @@ final class ConfigFile {
         if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
             throw setting.mistake(value instanceof TomlTable || value instanceof TomlArray ? "a table or list" : value, place + ": " + setting.key());
         }
-        return setting.parse(value.toString(), place + ": " + setting.key());
+        return setting.parse(value instanceof TomlArray list ? joined(list, setting) : value.toString(), place + ": " + setting.key());
+    }
+
+    /** The texts of a list, as one. */
+    private String joined(TomlArray list, Setting<?> setting) throws ConfigException {
+        List<Object> all = list.toList();
+        for (Object one : all) {
+            if (!(one instanceof String)) {
+                throw setting.mistake(one instanceof TomlTable || one instanceof TomlArray ? "a table or list" : one, place + ": " + setting.key());
+            }
+        }
+        return String.join(" ", all.stream().map(Object::toString).toList());
     }
 
     private static ConfigFile read(Path file) throws ConfigException {

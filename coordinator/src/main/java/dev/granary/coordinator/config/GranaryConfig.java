@@ -4,12 +4,15 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
-import dev.granary.s3.S3Location;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,9 +24,7 @@ import org.slf4j.LoggerFactory;
  * file, the default. The file is TOML; it is the one named by {@code GRANARY_CONFIG}, else {@code granary/config.toml} under
  * {@code XDG_CONFIG_HOME} (default {@code ~/.config}), if it exists.
  *
- * @param bucket the shared bucket; empty: none
- * @param endpoint the address of the object store; empty: Amazon's of the region
- * @param client the client library that talks to it
+ * @param buckets the shared buckets, in the order in which they are asked; empty: none
  * @param directory the local tier's directory
  * @param capacityBytes the local tier's limit, in bytes; 0: there is no local tier, and its directory is not touched
  * @param eviction which entries leave the local tier first
@@ -33,9 +34,7 @@ import org.slf4j.LoggerFactory;
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  */
 public record GranaryConfig(
-        Optional<S3Location> bucket,
-        Optional<URI> endpoint,
-        S3Client client,
+        List<BucketLayer> buckets,
         Path directory,
         long capacityBytes,
         EvictionPolicy eviction,
@@ -63,6 +62,7 @@ public record GranaryConfig(
      * @throws IllegalArgumentException if a capacity or a time is negative
      */
     public GranaryConfig {
+        buckets = List.copyOf(buckets);
         directory = directory.toAbsolutePath().normalize();
         if (capacityBytes < 0 || primitiveCacheCapacity < 0 || localWait.isNegative() || flushLimit.isNegative()) {
             throw new IllegalArgumentException("Capacities and times must be 0 or more, not " + capacityBytes + ", "
@@ -92,7 +92,7 @@ public record GranaryConfig(
     /** Collects what code chooses; all that it leaves out comes from environment, file or defaults. Not thread-safe. */
     public static final class Builder {
         private Map<String, String> environment;
-        private @Nullable S3Location bucket;
+        private final List<WrittenLayer> buckets = new ArrayList<>();
         private @Nullable URI endpoint;
         private @Nullable S3Client client;
         private @Nullable Path directory;
@@ -114,9 +114,13 @@ public record GranaryConfig(
             return this;
         }
 
-        /** The shared bucket, such as {@code s3://name/prefix}; default: none. */
+        /**
+         * Adds a shared bucket, such as {@code s3://name/prefix}, behind those that were added; default: none. Options follow a question mark:
+         * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&region=eu-central-1&client=minio}. Commas or blanks may separate
+         * several.
+         */
         public Builder bucket(String address) throws ConfigException {
-            bucket = Setting.BUCKET.parse(address, "The bucket");
+            buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));
             return this;
         }
 
@@ -126,13 +130,13 @@ public record GranaryConfig(
             return this;
         }
 
-        /** The object store's address, with {@code http} or {@code https}; default: Amazon's. */
+        /** The object store's address for buckets that name none, with {@code http} or {@code https}; default: Amazon's. */
         public Builder endpoint(String address) throws ConfigException {
             endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
             return this;
         }
 
-        /** The client library, {@code aws} or {@code minio}; default: {@code aws}. */
+        /** The client library for buckets that name none, {@code aws} or {@code minio}; default: {@code aws}. */
         public Builder client(String name) throws ConfigException {
             client = Setting.CLIENT.parse(name, "The client");
             return this;
@@ -215,18 +219,13 @@ public record GranaryConfig(
          */
         public GranaryConfig build() throws ConfigException {
             ConfigFile file = ConfigFile.find(environment);
-            S3Location chosenBucket = isOffline ? null : first(bucket, Setting.BUCKET, file);
-            URI chosenEndpoint = isOffline ? null : first(endpoint, Setting.ENDPOINT, file);
-            S3Client chosenClient = first(client, Setting.CLIENT, file);
             Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
             EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
             NetworkFileSystems chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
             Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
             return new GranaryConfig(
-                    Optional.ofNullable(chosenBucket),
-                    Optional.ofNullable(chosenEndpoint),
-                    chosenClient == null ? S3Client.AWS : chosenClient,
+                    isOffline ? List.of() : chooseBuckets(file),
                     chosenDirectory == null ? defaultDirectory() : chosenDirectory,
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
@@ -234,6 +233,22 @@ public record GranaryConfig(
                     choosePrimitiveCacheCapacity(file),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     flushLimit);
+        }
+
+        private List<BucketLayer> chooseBuckets(ConfigFile file) throws ConfigException {
+            List<WrittenLayer> written = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
+            Optional<URI> usualEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
+            S3Client chosenClient = first(client, Setting.CLIENT, file);
+            List<BucketLayer> layers = new ArrayList<>();
+            Set<String> names = new HashSet<>();
+            for (WrittenLayer one : written == null ? List.<WrittenLayer>of() : written) {
+                BucketLayer layer = one.with(usualEndpoint, chosenClient == null ? S3Client.AWS : chosenClient);
+                if (!names.add(layer.name())) {
+                    throw new ConfigException("The bucket " + layer.name() + " is named twice; name each once, in the order in which to ask them.");
+                }
+                layers.add(layer);
+            }
+            return layers;
         }
 
         /** A wrong value in the environment is ignored: a cache's size in memory is no reason to keep a program from starting. */

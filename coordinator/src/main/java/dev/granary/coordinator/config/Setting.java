@@ -3,7 +3,6 @@ package dev.granary.coordinator.config;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
-import dev.granary.s3.S3Location;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.tomlj.TomlArray;
 
 /**
  * One thing that can be configured: its names in the three places, and how its text is read.
@@ -25,10 +25,11 @@ import java.util.regex.Pattern;
  */
 record Setting<T>(String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
+    private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, TomlArray.class);
     private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
 
-    static final Setting<S3Location> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT,
-            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", S3Location::parse);
+    static final Setting<List<WrittenLayer>> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT_OR_LIST,
+            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", WrittenLayer::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", TEXT,
             "an address such as http://127.0.0.1:9000, without user and password", Setting::endpoint);
     static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
@@ -46,7 +47,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
 
     /** What stands between a scheme and an @: user and password, which no message may show. */
-    private static final Pattern CREDENTIALS = Pattern.compile("//[^/]*@");
+    private static final Pattern CREDENTIALS = Pattern.compile("//.*@", Pattern.DOTALL);
 
     /** No time that is configured is longer. */
     static final Duration LONGEST = Duration.ofDays(365);
@@ -61,10 +62,26 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         T parse(String text);
     }
 
+    /** A part of a text that is wrong, where it helps to say which. */
+    static final class WrongPart extends IllegalArgumentException {
+        private static final long serialVersionUID = 1L;
+
+        private final String part;
+        private final String expected;
+
+        WrongPart(String part, String expected) {
+            super(expected);
+            this.part = part;
+            this.expected = expected;
+        }
+    }
+
     /** The value of {@code text}, which stands at {@code place}. */
     T parse(String text, String place) throws ConfigException {
         try {
             return parser.parse(text.strip());
+        } catch (WrongPart e) {
+            throw new ConfigException(place + " has '" + harmless(e.part) + "', but should have " + e.expected + ".");
         } catch (IllegalArgumentException e) {
             throw mistake(text, place);
         }
@@ -72,8 +89,11 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** The complaint that {@code value} stands at {@code place}. */
     ConfigException mistake(Object value, String place) {
-        String shown = CREDENTIALS.matcher(value.toString()).replaceAll("//...@");
-        return new ConfigException(place + " is '" + shown + "', but should be " + expected + ".");
+        return new ConfigException(place + " is '" + harmless(value.toString()) + "', but should be " + expected + ".");
+    }
+
+    private static String harmless(String text) {
+        return CREDENTIALS.matcher(text).replaceAll("//...@");
     }
 
     private static S3Client client(String text) {

@@ -87,6 +87,8 @@ class CommandTest {
         Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).complains("The capacity is 'big'", "500MiB");
         Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).complains("aws or minio");
         Cli.run("ls", "--dir", local, "--tier", "bucket").exits(2).complains("No bucket is configured", "--bucket", "GRANARY_BUCKET");
+        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team").exits(2).complains("s3://other is none of the configured");
+        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read").exits(2).complains("s3://team is named twice");
         Files.writeString(directory.resolve("file"), "");
         Cli.run("ls", "--dir", directory.resolve("file").toString()).exits(2).complains("not a directory");
         Cli.run("ls", "--dir=~/cache").exits(2).complains("The directory is '~/cache'", "written out");
@@ -180,6 +182,8 @@ class CommandTest {
         assertEquals(text.status() == 0, json.get("well").getAsBoolean());
         Cli.run("doctor", "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1").exits(1)
                 .says("PROBLEM  bucket", "->");
+        Cli.run("doctor", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://company?access=read", "--endpoint", "http://127.0.0.1:1").exits(1)
+                .says("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, only read:");
     }
 
     @Test

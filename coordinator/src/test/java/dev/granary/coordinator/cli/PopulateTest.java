@@ -85,6 +85,18 @@ class PopulateTest {
             Cli listed = run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
             run("stats", "other", bucket, "--tier", "bucket").exits(0).says("2 entries", "bucket-hits");
+            List<String> layers = List.of("--bucket", "s3://kernels/team", "--bucket", "s3://kernels/ci?access=read",
+                    "--endpoint", s3.endpoint().toString());
+            JsonObject layered = run("run", "layered", layers, manifest, "--json").exits(0).json();
+            assertSummary(layered, 0, 0, 2, 0);
+            assertEquals("s3://kernels/ci at " + s3.endpoint(),
+                    layered.getAsJsonArray("results").get(0).getAsJsonObject().get("layer").getAsString());
+            JsonObject second = layered.getAsJsonArray("buckets").get(1).getAsJsonObject();
+            assertEquals(List.of(2, 0), List.of(second.get("hits").getAsInt(), second.get("skipped").getAsInt()));
+            run("populate", "again", layers, manifest).exits(0)
+                    .says("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from").isNarrow();
+            run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).says("2 entries");
+            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).says("2 entries", "bucket-hits s3://kernels/team");
             run("doctor", "other", bucket).exits(0).says("ok       bucket");
         } finally {
             System.clearProperty("aws.accessKeyId");

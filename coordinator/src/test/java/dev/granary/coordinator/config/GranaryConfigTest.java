@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
+import dev.granary.s3.S3Access;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
 import java.io.ByteArrayOutputStream;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
@@ -47,6 +49,10 @@ class GranaryConfigTest {
         return Files.writeString(file, text);
     }
 
+    private static List<BucketLayer> layers(String location, String endpoint, S3Client client) {
+        return List.of(new BucketLayer(S3Location.parse(location), S3Access.READ_WRITE, Optional.of(URI.create(endpoint)), Optional.empty(), client));
+    }
+
     private String mistake() {
         return String.valueOf(assertThrows(ConfigException.class, () -> builder().build()).getMessage());
     }
@@ -65,7 +71,7 @@ class GranaryConfigTest {
     @DisplayName("Code wins over the environment, that over the file, that over the default")
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
-        assertEquals(new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home.resolve(".cache/granary"), 4L << 30,
+        assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
                 EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(60), Duration.ofSeconds(5)), defaults);
 
         file("""
@@ -80,7 +86,7 @@ class GranaryConfigTest {
                 local-wait = 3
                 """);
         GranaryConfig inFile = builder().build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://file/p")), Optional.of(URI.create("http://file:1")), S3Client.MINIO,
+        assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3Client.MINIO),
                 Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(3),
                 Duration.ofSeconds(5)), inFile);
 
@@ -88,17 +94,17 @@ class GranaryConfigTest {
                 "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
                 "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2", "GRANARY_LOCAL_WAIT", "200ms"));
         GranaryConfig inEnvironment = builder().build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://environment")), Optional.of(URI.create("http://environment:2")),
-                S3Client.AWS, Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
+        assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3Client.AWS),
+                Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
                 Duration.ofMillis(200), Duration.ofSeconds(5)), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
                 .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
                 .primitiveCacheCapacity(0).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO).build();
-        assertEquals(new GranaryConfig(Optional.of(S3Location.parse("s3://code")), Optional.of(URI.create("http://code:3")), S3Client.MINIO,
+        assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3Client.MINIO),
                 Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ofMinutes(2), Duration.ZERO), inCode);
 
-        assertEquals(Optional.empty(), builder().offline().build().bucket());
+        assertEquals(List.of(), builder().offline().build().buckets());
         environment.replaceAll((name, value) -> name.startsWith("GRANARY_") ? " " : value);
         assertEquals(inFile, builder().build(), "blank means not set");
     }
@@ -106,7 +112,8 @@ class GranaryConfigTest {
     @ParameterizedTest
     @CsvSource({
         "GRANARY_BUCKET, bucket, http://x, s3://name", "GRANARY_BUCKET, bucket, s3://UPPER, lower-case",
-        "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
+        "GRANARY_BUCKET, bucket, s3://name/../x, s3://name/prefix", "GRANARY_BUCKET, bucket, 's3://name;s3://other', s3://name/prefix",
+        "GRANARY_S3_ENDPOINT, endpoint, localhost:9000, http://127.0.0.1:9000",
         "GRANARY_S3_ENDPOINT, endpoint, ftp://host, http://127.0.0.1:9000", "GRANARY_S3_ENDPOINT, endpoint, 'http://a b', http://127.0.0.1:9000",
         "GRANARY_S3_CLIENT, client, netty, aws or minio", "GRANARY_DIR, dir, ~/cache, written out", "GRANARY_CAPACITY, capacity, lots, 500MiB",
         "GRANARY_EVICTION, eviction, LRU, fifo", "GRANARY_NETWORK_DIR, network-dir, yes, allow where no other machine uses",
@@ -134,7 +141,7 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(Optional.empty(), Optional.empty(), S3Client.AWS, home, -1, EvictionPolicy.LRU,
+                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU,
                         NetworkFileSystems.REFUSE, 0, Duration.ZERO, Duration.ZERO));
     }
 
@@ -145,11 +152,17 @@ class GranaryConfigTest {
         String message = mistake();
         assertSays(message, "GRANARY_S3_ENDPOINT", "host:9000", "without user and password");
         assertFalse(message.contains("secret"), message);
+        for (String bucket : List.of("s3://name?endpoint=http://user:secret@host",
+                "s3://name?endpoint=http://user:a/secret@host", "x//user:secret@y")) {
+            String complaint = refusal(() -> builder().bucket(bucket));
+            assertFalse(complaint.contains("secret"), complaint);
+        }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"dir = 5", "bucket = true", "client = ['aws']", "endpoint = 1979-05-27", "capacity = 1.5", "capacity = true",
-        "primitive-cache-capacity = 1.0", "primitive-cache-capacity = -1", "[bucket]\nname = 'x'", "[[dir]]\nx = 1"})
+        "primitive-cache-capacity = 1.0", "primitive-cache-capacity = -1", "[bucket]\nname = 'x'", "bucket = []", "bucket = ['s3://name', 5]", "bucket = [['s3://name']]",
+        "[[bucket]]\nname = 'x'", "[[dir]]\nx = 1"})
     @DisplayName("A wrong TOML type stops with file, key and what is right")
     void wrongTypes(String text) throws Exception {
         Path file = file(text);
@@ -187,6 +200,57 @@ class GranaryConfigTest {
         assertEquals(2L << 20, builder().build().capacityBytes());
         environment.put("GRANARY_CONFIG", Files.writeString(home.resolve("named.toml"), "capacity = 3").toString());
         assertEquals(3L << 20, builder().build().capacityBytes());
+    }
+
+    @Test
+    @DisplayName("R5 several buckets keep their order; what one leaves out comes from the settings for all")
+    void severalBuckets() throws Exception {
+        List<BucketLayer> expected = List.of(
+                new BucketLayer(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
+                        S3Client.AWS),
+                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"),
+                        S3Client.AWS),
+                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(),
+                        S3Client.MINIO));
+        String first = "s3://team/x/";
+        String second = "s3://company?region=eu-1&access=read";
+        String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
+        environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
+        assertEquals(expected, builder().bucket(first).bucket(second).bucket(third).build().buckets());
+        for (String between : List.of(",", " ", " , ", "\n")) {
+            environment.put("GRANARY_BUCKET", first + between + second + between + third);
+            assertEquals(expected, builder().build().buckets(), between);
+        }
+        assertEquals(1, builder().bucket("s3://code").build().buckets().size(), "code replaces all of them");
+        environment.remove("GRANARY_BUCKET");
+        file("bucket = ['" + first + "', '" + second + "',\n'" + third + "']");
+        assertEquals(expected, builder().build().buckets());
+        file("bucket = '" + first + ", " + second + ", " + third + "'");
+        assertEquals(expected, builder().build().buckets());
+        assertEquals("s3://company at http://all:1 in eu-1, only read", expected.get(1).toString());
+        assertEquals("s3://company at https://own through minio", expected.get(2).toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"?acess=read, acess=read, ?access=read", "?access=write, access=write, access=read or access=read-write", "?, '', ?access=read",
+        "?read, read, ?access=read", "?access=read&access=read, access=read, each once", "?client=curl, client=curl, aws or minio",
+        "?endpoint=host:9, endpoint=host:9, http://127.0.0.1:9000", "?region=EU/../x, region=EU/../x, region=eu-central-1"})
+    @DisplayName("A wrong option of a bucket stops with the option and what is right")
+    void wrongOptions(String options, String option, String right) throws Exception {
+        environment.put("GRANARY_BUCKET", "s3://good, s3://name" + options);
+        assertSays(mistake(), "GRANARY_BUCKET has '" + option + "'", right);
+        environment.remove("GRANARY_BUCKET");
+        assertSays(refusal(() -> builder().bucket("s3://name" + options)), "The bucket has '" + option + "'", right);
+    }
+
+    @Test
+    @DisplayName("A bucket that is named twice stops; the same name at another server is another bucket")
+    void namedTwice() throws Exception {
+        assertSays(refusal(() -> builder().bucket("s3://name/x").bucket("s3://name/x/?access=read").build()), "s3://name/x is named twice", "once");
+        assertEquals(2, builder().bucket("s3://name").bucket("s3://name?endpoint=http://other").build().buckets().size());
+        environment.put("GRANARY_BUCKET", "s3://name s3://name?endpoint=http://all:1");
+        environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
+        assertSays(mistake(), "s3://name at http://all:1 is named twice");
     }
 
     @ParameterizedTest

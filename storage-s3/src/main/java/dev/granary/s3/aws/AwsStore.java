@@ -8,7 +8,10 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
@@ -16,9 +19,11 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.ContentStreamProvider;
+import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
@@ -44,18 +49,25 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit);
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
+                (body, hint) -> BoundedBody.read(body, hint, limit));
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
+    public GetResult range(String key, long offset, int length, byte[] into) {
         String range = "bytes=" + offset + "-" + (offset + length - 1);
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length);
+        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length,
+                (body, _) -> BoundedBody.readInto(body, into, length));
     }
 
-    private GetResult read(GetObjectRequest request, long limit) {
+    /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */
+    private interface Reader {
+        @Nullable MemorySegment read(InputStream body, long hint) throws IOException;
+    }
+
+    private GetResult read(GetObjectRequest request, long limit, Reader reader) {
         try {
-            return client.getObject(request, bounded(limit));
+            return client.getObject(request, bounded(limit, reader));
         } catch (S3Exception e) {
             if (Answers.isAbsent(e.statusCode(), code(e))) {
                 return GetResult.ABSENT;
@@ -66,15 +78,15 @@ final class AwsStore implements ObjectStore {
         }
     }
 
-    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit) {
+    private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit, Reader reader) {
         return (response, body) -> {
             Long length = response.contentLength();
-            MemorySegment bytes = BoundedBody.read(body, length == null ? -1 : length, limit);
+            MemorySegment bytes = reader.read(body, length == null ? -1 : length);
             if (bytes == null) {
                 body.abort();
                 return new GetResult.TooLarge(limit);
             }
-            return new GetResult.Found(bytes, unquoted(response.eTag()), marks(response.metadata()));
+            return new GetResult.Found(bytes, unquoted(response.eTag()), dates(response), marks(response.metadata()));
         };
     }
 
@@ -83,7 +95,7 @@ final class AwsStore implements ObjectStore {
         try {
             HeadObjectResponse answer = client.headObject(request -> request.bucket(bucket).key(key));
             return new HeadResult.Found(answer.contentLength() == null ? 0 : answer.contentLength(), unquoted(answer.eTag()),
-                    answer.lastModified() == null ? 0 : answer.lastModified().toEpochMilli(), marks(answer.metadata()));
+                    dates(answer), marks(answer.metadata()));
         } catch (S3Exception e) {
             if (Answers.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;
@@ -95,13 +107,18 @@ final class AwsStore implements ObjectStore {
     }
 
     @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).build(), content(body)).eTag())), Answers::plainWrite);
+    }
+
+    @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(put(key, marks).ifMatch(etag).build(), content(body)).eTag())));
+        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body)).eTag())));
     }
 
     @Override
@@ -121,11 +138,20 @@ final class AwsStore implements ObjectStore {
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
+    /** What a server's refusal says. */
+    private interface Refusal {
+        WriteResult says(int status, String code, String message);
+    }
+
     private static WriteResult write(Supplier<WriteResult> request) {
+        return write(request, Answers::write);
+    }
+
+    private static WriteResult write(Supplier<WriteResult> request, Refusal refusal) {
         try {
             return request.get();
         } catch (S3Exception e) {
-            return Answers.write(e.statusCode(), code(e), text(e));
+            return refusal.says(e.statusCode(), code(e), text(e));
         } catch (RuntimeException e) {
             return WriteResult.failed(Answers.failure(e));
         }
@@ -171,7 +197,7 @@ final class AwsStore implements ObjectStore {
         return RequestBody.fromContentProvider(ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
-    private PutObjectRequest.Builder put(String key, Marks marks) {
+    private PutObjectRequest.Builder request(String key, Marks marks) {
         Map<String, String> metadata = new HashMap<>();
         if (!marks.putId().isEmpty()) {
             metadata.put(Marks.PUT_ID, marks.putId());
@@ -180,6 +206,11 @@ final class AwsStore implements ObjectStore {
             metadata.put(Marks.SHA256, marks.sha256());
         }
         return PutObjectRequest.builder().bucket(bucket).key(key).contentType(TYPE).metadata(metadata);
+    }
+
+    private static ServerDates dates(SdkResponse response) {
+        SdkHttpResponse http = response.sdkHttpResponse();
+        return ServerDates.ofHeaders(http.firstMatchingHeader("Last-Modified").orElse(null), http.firstMatchingHeader("Date").orElse(null));
     }
 
     private static Marks marks(Map<String, String> metadata) {

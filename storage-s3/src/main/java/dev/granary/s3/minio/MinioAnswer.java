@@ -51,6 +51,14 @@ sealed interface MinioAnswer {
         };
     }
 
+    /** The outcome of a write without a condition. */
+    default WriteResult plainWrite() {
+        return switch (this) {
+            case Status answer -> Answers.plainWrite(answer.status(), answer.code(), answer.message());
+            case None none -> WriteResult.failed(Answers.failure(none.thrown()));
+        };
+    }
+
     /** The failure of a read. */
     default Failure failure() {
         return switch (this) {

@@ -7,6 +7,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;
@@ -25,6 +26,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import okhttp3.Headers;
 import okhttp3.OkHttpClient;
 import org.jspecify.annotations.Nullable;
@@ -46,22 +48,30 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public GetResult get(String key, long limit) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit);
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
+            String length = answer.headers().get("Content-Length");
+            return BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+        });
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
-        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length(length).build(), length);
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
+                answer -> BoundedBody.readInto(answer, into, length));
     }
 
-    private GetResult read(GetObjectArgs request, long limit) {
+    /** Reads a body; null where it is longer than was wanted. */
+    private interface Reader {
+        @Nullable MemorySegment read(GetObjectResponse answer) throws IOException;
+    }
+
+    private GetResult read(GetObjectArgs request, long limit, Reader reader) {
         try (GetObjectResponse answer = client.getObject(request)) {
             Headers headers = answer.headers();
-            String length = headers.get("Content-Length");
-            MemorySegment bytes = BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+            MemorySegment bytes = reader.read(answer);
             return bytes == null
                     ? new GetResult.TooLarge(limit)
-                    : new GetResult.Found(bytes, unquoted(headers.get("ETag")), marks(headers));
+                    : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
         } catch (MinioException e) {
             MinioAnswer answer = MinioAnswer.of(e);
             return answer.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(answer.failure());
@@ -74,8 +84,7 @@ final class MinioStore implements ObjectStore {
     public HeadResult head(String key) {
         try {
             StatObjectResponse answer = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
-            long modified = answer.lastModified() == null ? 0 : answer.lastModified().toInstant().toEpochMilli();
-            return new HeadResult.Found(answer.size(), unquoted(answer.etag()), modified, marks(answer.headers()));
+            return new HeadResult.Found(answer.size(), unquoted(answer.etag()), dates(answer.headers()), marks(answer.headers()));
         } catch (MinioException e) {
             MinioAnswer answer = MinioAnswer.of(e);
             return answer.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(answer.failure());
@@ -85,17 +94,22 @@ final class MinioStore implements ObjectStore {
     }
 
     @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write(sending(key, body, marks, Map.of()), MinioAnswer::plainWrite);
+    }
+
+    @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return put(key, body, marks, Map.of("If-None-Match", "*"));
+        return write(sending(key, body, marks, Map.of("If-None-Match", "*")), MinioAnswer::write);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return put(key, body, marks, Map.of("If-Match", etag));
+        return write(sending(key, body, marks, Map.of("If-Match", etag)), MinioAnswer::write);
     }
 
-    private WriteResult put(String key, byte[] body, Marks marks, Map<String, String> condition) {
-        return write(() -> Answers.written(unquoted(client.putObject(PutObjectArgs.builder()
+    private Request sending(String key, byte[] body, Marks marks, Map<String, String> condition) {
+        return () -> Answers.written(unquoted(client.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
                         .data(body, body.length)
@@ -103,7 +117,7 @@ final class MinioStore implements ObjectStore {
                         .userMetadata(metadata(marks))
                         .extraHeaders(condition)
                         .build())
-                .etag())));
+                .etag()));
     }
 
     @Override
@@ -129,10 +143,14 @@ final class MinioStore implements ObjectStore {
     }
 
     private static WriteResult write(Request request) {
+        return write(request, MinioAnswer::write);
+    }
+
+    private static WriteResult write(Request request, Function<MinioAnswer, WriteResult> refusal) {
         try {
             return request.send();
         } catch (MinioException e) {
-            return MinioAnswer.of(e).write();
+            return refusal.apply(MinioAnswer.of(e));
         } catch (RuntimeException e) { // the client lets out what its parts throw
             return WriteResult.failed(Answers.failure(e));
         }
@@ -180,6 +198,10 @@ final class MinioStore implements ObjectStore {
             metadata.put(Marks.SHA256, marks.sha256());
         }
         return metadata;
+    }
+
+    private static ServerDates dates(Headers headers) {
+        return ServerDates.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
     }
 
     private static Marks marks(Headers headers) {

@@ -6,10 +6,12 @@ import dev.granary.s3.store.ObjectStore;
 import io.minio.MinioClient;
 import io.minio.credentials.Credentials;
 import io.minio.credentials.Provider;
+import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
+import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Response;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
@@ -44,7 +46,7 @@ public final class MinioTransport {
                 .writeTimeout(connection.requestTimeout())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
-                .addNetworkInterceptor(chain -> withoutRetryAfter(chain.proceed(chain.request())))
+                .addNetworkInterceptor(MinioTransport::withoutRetryAfter)
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
@@ -56,9 +58,9 @@ public final class MinioTransport {
         return new MinioStore(client, http, connection.bucket());
     }
 
-    /** OkHttp sends a request again by itself, a write too, where a 503 says that it may do so at once. */
-    private static Response withoutRetryAfter(Response answer) {
-        return answer.header("Retry-After") == null ? answer : answer.newBuilder().removeHeader("Retry-After").build();
+    /** Takes {@code Retry-After} off an answer: OkHttp sends a request again by itself where a 503 says {@code Retry-After: 0}. */
+    private static Response withoutRetryAfter(Interceptor.Chain chain) throws IOException {
+        return chain.proceed(chain.request()).newBuilder().removeHeader("Retry-After").build();
     }
 
     /** What the AWS SDK finds, in the MinIO client's form; the chain renews and caches by itself. */

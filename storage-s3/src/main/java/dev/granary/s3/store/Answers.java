@@ -8,6 +8,7 @@ import static dev.granary.s3.store.Failure.Kind.NO_BUCKET;
 import static dev.granary.s3.store.Failure.Kind.SERVER;
 import static dev.granary.s3.store.Failure.Kind.THROTTLED;
 import static dev.granary.s3.store.Failure.Kind.TIMEOUT;
+import static dev.granary.s3.store.Failure.Kind.TLS;
 import static dev.granary.s3.store.Failure.Kind.UNREACHABLE;
 import static dev.granary.s3.store.Failure.Kind.WRONG_REGION;
 
@@ -18,7 +19,12 @@ import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
 import java.util.Locale;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLPeerUnverifiedException;
 
 /** Tells what the answers of S3 servers mean, the same for every transport. */
 public final class Answers {
@@ -44,6 +50,11 @@ public final class Answers {
         return etag.isEmpty()
                 ? WriteResult.failed(Failure.of(BROKEN, "a success that names no ETag: is this an S3 server?"))
                 : new WriteResult.Done(etag);
+    }
+
+    /** The outcome of a write without a condition to which the server said no: a 404 or 412 is the word of something that is no S3 server. */
+    public static WriteResult plainWrite(int status, String code, String message) {
+        return status == 409 ? WriteResult.CONFLICT : WriteResult.failed(failure(status, code, message));
     }
 
     /** The outcome of a conditional write or deletion to which the server said no. */
@@ -72,6 +83,9 @@ public final class Answers {
                 kind = UNREACHABLE;
             } else if (t instanceof InterruptedIOException) { // SocketTimeoutException among them
                 kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
+            } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
+                    || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
+                kind = TLS;
             } else if (kind == BROKEN && (isClosedHere(t) || (!(t instanceof IOException) && isTimeout(t)))) {
                 kind = TIMEOUT;
             }
@@ -117,6 +131,11 @@ public final class Answers {
 
     private static boolean isTimeout(Throwable t) {
         return t.getClass().getSimpleName().toLowerCase(Locale.ROOT).contains("timeout");
+    }
+
+    /** What the JDK throws where the other side answers in plain text. */
+    private static boolean isNoTls(Throwable t) {
+        return t instanceof SSLException && String.valueOf(t.getMessage()).contains("SSL message");
     }
 
     private static boolean isConnecting(Throwable t) {

@@ -44,6 +44,17 @@ public final class BoundedBody {
         }
     }
 
+    /**
+     * Reads to the end of a stream that should have {@code length} bytes.
+     *
+     * @return the bytes, a part of {@code into}, fewer where the stream ends before; or null where there are more
+     * @throws IOException if the stream breaks
+     */
+    public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
+        int read = body.readNBytes(into, 0, length);
+        return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
+    }
+
     /** Twice as much, or exactly what the sender says, where that is less. */
     private static int grown(int length, long hint, int most) {
         long doubled = Math.max(2L * length, MIN_BYTES);

@@ -27,6 +27,8 @@ public record Failure(Kind kind, int status, String code, String message) {
         SERVER,
         /** No connection came about: nobody there, unknown host. */
         UNREACHABLE,
+        /** A connection came about, but no agreement on https: the other side speaks http, or its certificate is not trusted. */
+        TLS,
         /** No whole answer within the deadline. */
         TIMEOUT,
         /** The connection broke, or the answer could not be read. */
@@ -47,7 +49,7 @@ public record Failure(Kind kind, int status, String code, String message) {
     /** True where the very same request may well succeed in a moment. */
     public boolean isTransient() {
         return switch (kind) {
-            case THROTTLED, SERVER, UNREACHABLE, TIMEOUT, BROKEN -> true;
+            case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> true;
             case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, BUSY, SUSPENDED, CONFIGURATION -> false;
         };
     }
@@ -56,7 +58,7 @@ public record Failure(Kind kind, int status, String code, String message) {
     public boolean isUnsent() {
         return switch (kind) {
             case BUSY, SUSPENDED, CONFIGURATION -> true;
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, THROTTLED, SERVER, UNREACHABLE, TIMEOUT, BROKEN -> false;
+            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> false;
         };
     }
 

@@ -9,9 +9,15 @@ public sealed interface GetResult {
      *
      * @param bytes the bytes, on the heap
      * @param etag the version, unquoted; empty where the server gave none
+     * @param dates when it was written and when the answer was, by the server's clock
      * @param marks the user metadata
      */
-    record Found(MemorySegment bytes, String etag, Marks marks) implements GetResult {}
+    record Found(MemorySegment bytes, String etag, ServerDates dates, Marks marks) implements GetResult {
+        /** The bytes as a server sends them that tells no dates. */
+        public Found(MemorySegment bytes, String etag, Marks marks) {
+            this(bytes, etag, ServerDates.NONE, marks);
+        }
+    }
 
     /** There is no such object. */
     record Absent() implements GetResult {}

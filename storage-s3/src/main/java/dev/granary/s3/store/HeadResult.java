@@ -7,10 +7,10 @@ public sealed interface HeadResult {
      *
      * @param bytes its length
      * @param etag its version, unquoted
-     * @param lastModifiedMillis when it was written, in milliseconds since 1970, by the server's clock; 0 where it does not tell
+     * @param dates when it was written and when the answer was, by the server's clock
      * @param marks the user metadata
      */
-    record Found(long bytes, String etag, long lastModifiedMillis, Marks marks) implements HeadResult {}
+    record Found(long bytes, String etag, ServerDates dates, Marks marks) implements HeadResult {}
 
     /** There is no such object. Some servers say the same of a missing bucket, to this request only. */
     record Absent() implements HeadResult {}

@@ -39,14 +39,26 @@ public interface ObjectStore extends AutoCloseable {
     GetResult get(String key, long limit);
 
     /**
-     * Reads {@code length} bytes from {@code offset}, counted from 0; fewer where the object ends before.
+     * Reads {@code length} bytes from {@code offset}, counted from 0, into the beginning of {@code into}; fewer where the object ends before.
      *
-     * @param length at least 1
+     * @param length at least 1, at most the length of {@code into}
+     * @param into memory of the caller; the bytes of a {@link GetResult.Found} are a part of it
      */
-    GetResult range(String key, long offset, long length);
+    GetResult range(String key, long offset, int length, byte[] into);
+
+    /** As {@link #range(String, long, int, byte[])}, into memory of its own: the caller must have reason to believe in the length. */
+    default GetResult range(String key, long offset, int length) {
+        return range(key, offset, length, new byte[length]);
+    }
 
     /** Asks for an object without its bytes. */
     HeadResult head(String key);
+
+    /**
+     * Writes an object, whatever is there: for servers without conditions, and for what is worth nothing.
+     * {@link WriteResult.PreconditionFailed} is no answer to it.
+     */
+    WriteResult put(String key, byte[] body, Marks marks);
 
     /** Creates an object where there is none ({@code If-None-Match: *}). */
     WriteResult putIfAbsent(String key, byte[] body, Marks marks);

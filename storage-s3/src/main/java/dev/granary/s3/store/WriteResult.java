@@ -47,7 +47,7 @@ public sealed interface WriteResult {
         return switch (failure.kind()) {
             case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED -> new NotAllowed(failure);
             case BUSY, SUSPENDED, CONFIGURATION -> new NotSent(failure);
-            case THROTTLED, SERVER, UNREACHABLE, TIMEOUT, BROKEN -> new Unknown(failure);
+            case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> new Unknown(failure);
         };
     }
 }

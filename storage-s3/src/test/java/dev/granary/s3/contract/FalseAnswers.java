@@ -8,6 +8,7 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
@@ -20,24 +21,32 @@ final class FalseAnswers {
 
     private FalseAnswers() {}
 
-    static GetResult get(GetResult sound, Change change, Supplier<GetResult> another) {
+    static GetResult get(GetResult sound, Change change, long limit, Supplier<GetResult> another) {
         return switch (change) {
             case TRUNCATED -> new GetResult.Unavailable(Fault.RESET);
             case SURPLUS -> sound instanceof GetResult.Found found
                     ? new GetResult.Found(found.bytes().asSlice(0, Math.max(0, found.bytes().byteSize() - SURPLUS_BYTES)), found.etag(),
                             found.marks())
                     : sound;
+            case LONGER -> sound instanceof GetResult.Found found ? longer(found, limit) : sound;
             case WRONG_ETAG -> sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), WRONG_ETAG, found.marks()) : sound;
             case OTHER_BODY -> another.get();
         };
     }
 
+    private static GetResult longer(GetResult.Found found, long limit) {
+        long length = found.bytes().byteSize();
+        MemorySegment longer = MemorySegment.ofArray(new byte[(int) length + SURPLUS_BYTES]);
+        longer.asSlice(0, length).copyFrom(found.bytes());
+        return longer.byteSize() > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(longer, found.etag(), found.marks());
+    }
+
     static HeadResult head(HeadResult sound, Change change, Supplier<HeadResult> another) {
         return switch (change) {
             case TRUNCATED -> new HeadResult.Unavailable(Fault.RESET);
-            case SURPLUS -> sound;
+            case SURPLUS, LONGER -> sound;
             case WRONG_ETAG -> sound instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), WRONG_ETAG, found.lastModifiedMillis(), found.marks())
+                    ? new HeadResult.Found(found.bytes(), WRONG_ETAG, found.dates(), found.marks())
                     : sound;
             case OTHER_BODY -> another.get();
         };
@@ -47,7 +56,7 @@ final class FalseAnswers {
         return switch (change) {
             case TRUNCATED -> WriteResult.failed(Fault.RESET);
             case WRONG_ETAG -> sound instanceof WriteResult.Done done && !done.etag().isEmpty() ? new WriteResult.Done(WRONG_ETAG) : sound;
-            case SURPLUS, OTHER_BODY -> sound;
+            case SURPLUS, LONGER, OTHER_BODY -> sound;
         };
     }
 
@@ -61,7 +70,7 @@ final class FalseAnswers {
 
     /** The head of an answer that names neither version nor marks. */
     static HeadResult bare() {
-        return new HeadResult.Found(0, "", 0, Marks.NONE);
+        return new HeadResult.Found(0, "", ServerDates.NONE, Marks.NONE);
     }
 
     /** A success that names no version: a deletion needs none. */

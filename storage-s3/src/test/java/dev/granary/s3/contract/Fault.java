@@ -27,6 +27,8 @@ public sealed interface Fault {
         TRUNCATED,
         /** It is longer than its head says: the rest stays in the connection, ahead of the next answer. */
         SURPLUS,
+        /** It is longer than what is stored, and its head says so, as of a server that does not know ranges. Bodies of reads only. */
+        LONGER,
         /** It names another version. */
         WRONG_ETAG,
         /** It is the answer to an earlier read of another key. Reads only; all else goes through unchanged. */

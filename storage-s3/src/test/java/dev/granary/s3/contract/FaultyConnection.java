@@ -126,6 +126,7 @@ final class FaultyConnection {
                     out.write(SURPLUS);
                 }
             }
+            case LONGER -> send(exchange.request().operation().startsWith("GET") ? answer.longer(SURPLUS) : answer);
             case WRONG_ETAG -> send(answer.with("ETag", "\"" + "0".repeat(32) + "\""));
             case OTHER_BODY -> send(!exchange.request().isRead() ? answer
                     : isHead(request) ? proxy.anotherRead(exchange).bodiless() : proxy.anotherRead(exchange));

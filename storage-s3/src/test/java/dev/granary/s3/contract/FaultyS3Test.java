@@ -192,6 +192,7 @@ class FaultyS3Test {
             assertEquals("t", text(get(store, key, new Fault.Changed(Change.SURPLUS))));
             GetResult afterwards = store.get(key, 100); // the rest may be taken for its head
             assertTrue(afterwards instanceof GetResult.Unavailable || text(afterwards).equals("the body"), afterwards::toString);
+            assertEquals("the bodySURPLUS", text(get(store, key, new Fault.Changed(Change.LONGER))));
             assertTrue(!found(get(store, key, new Fault.Changed(Change.WRONG_ETAG))).etag().equals(etag));
             assertEquals("the other", text(get(store, key, new Fault.Changed(Change.OTHER_BODY))));
             assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)));

@@ -120,6 +120,13 @@ final class HttpMessage {
         return new HttpMessage(changed, body);
     }
 
+    /** This answer with more at the end of its body. */
+    HttpMessage longer(byte[] more) {
+        byte[] whole = Arrays.copyOf(body, body.length + more.length);
+        System.arraycopy(more, 0, whole, body.length, more.length);
+        return new HttpMessage(lines, whole).with("Content-Length", Integer.toString(whole.length));
+    }
+
     /** This answer without its body, as to a HEAD. */
     HttpMessage bodiless() {
         return new HttpMessage(lines, EMPTY);

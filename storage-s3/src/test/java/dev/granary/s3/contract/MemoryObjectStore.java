@@ -8,9 +8,11 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * just before the next but one request. It writes down what it was asked. Thread-safe.
  */
 public class MemoryObjectStore implements ObjectStore {
-    private record Stored(MemorySegment body, String etag, Marks marks) {}
+    private record Stored(MemorySegment body, String etag, long writtenMillis, Marks marks) {}
 
     private final Map<String, Stored> objects = new TreeMap<>();
     private final Deque<Fault> script = new ArrayDeque<>();
@@ -37,6 +39,7 @@ public class MemoryObjectStore implements ObjectStore {
     private FaultPlan plan = FaultPlan.SOUND;
     private int lateFrom;
     private int versions;
+    private long nowMillis = 1_700_000_000_000L;
 
     /** Sets what happens to the next requests, one after the other. */
     public synchronized void script(Fault... faults) {
@@ -77,7 +80,12 @@ public class MemoryObjectStore implements ObjectStore {
 
     /** Puts an object in place, whatever is there; not a request. */
     public synchronized void place(String key, byte[] body, Marks marks) {
-        objects.put(key, new Stored(copy(body), "v" + versions++, marks));
+        objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis, marks));
+    }
+
+    /** Turns the server's clock. */
+    public synchronized void pass(Duration duration) {
+        nowMillis += duration.toMillis();
     }
 
     /** Takes an object away; not a request. */
@@ -106,8 +114,15 @@ public class MemoryObjectStore implements ObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
-        return read("GET range", key, offset, length, length);
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        GetResult read = read("GET range", key, offset, length, length);
+        if (!(read instanceof GetResult.Found found)) {
+            return read;
+        }
+        int count = (int) Math.min(found.bytes().byteSize(), into.length);
+        MemorySegment part = MemorySegment.ofArray(into).asSlice(0, count);
+        part.copyFrom(found.bytes().asSlice(0, count));
+        return new GetResult.Found(part, found.etag(), found.dates(), found.marks());
     }
 
     private synchronized GetResult read(String name, String key, long offset, long length, long limit) {
@@ -124,7 +139,7 @@ public class MemoryObjectStore implements ObjectStore {
             case Fault.PreconditionFailed _ -> new GetResult.Unavailable(FalseAnswers.preconditionFailed());
             case Fault.Blank _ -> FalseAnswers.blank();
             case Fault.Page _ -> FalseAnswers.page();
-            case Fault.Changed changed -> FalseAnswers.get(part(key, offset, length, limit), changed.change(),
+            case Fault.Changed changed -> FalseAnswers.get(part(key, offset, length, limit), changed.change(), limit,
                     () -> part(another(key), offset, length, limit));
         };
     }
@@ -137,7 +152,7 @@ public class MemoryObjectStore implements ObjectStore {
         long from = Math.min(offset, stored.body().byteSize());
         long count = Math.min(length, stored.body().byteSize() - from);
         MemorySegment part = MemorySegment.ofArray(stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
-        return count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), stored.marks());
+        return count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
     }
 
     @Override
@@ -160,18 +175,23 @@ public class MemoryObjectStore implements ObjectStore {
 
     private HeadResult about(String key) {
         Stored stored = objects.get(key);
-        return stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), 1, stored.marks());
+        return stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
+    }
+
+    @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write("PUT", key, _ -> written(key, body, marks));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
         return write("PUT none-match", key,
-                conditions -> conditions == Conditions.IGNORED || !objects.containsKey(key) ? put(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+                conditions -> conditions == Conditions.IGNORED || !objects.containsKey(key) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write("PUT match", key, conditions -> isVersion(key, etag, conditions) ? put(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write("PUT match", key, conditions -> isVersion(key, etag, conditions) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
@@ -192,7 +212,7 @@ public class MemoryObjectStore implements ObjectStore {
             lost = listFailure(next("LIST", prefix));
             objects.forEach((key, stored) -> {
                 if (key.startsWith(prefix)) {
-                    found.add(new Listed(key, stored.body().byteSize(), stored.etag(), 1));
+                    found.add(new Listed(key, stored.body().byteSize(), stored.etag(), stored.writtenMillis()));
                 }
             });
         }
@@ -271,9 +291,13 @@ public class MemoryObjectStore implements ObjectStore {
         return fault;
     }
 
-    private WriteResult put(String key, byte[] body, Marks marks) {
+    private ServerDates dates(Stored stored) {
+        return new ServerDates(stored.writtenMillis(), nowMillis);
+    }
+
+    private WriteResult written(String key, byte[] body, Marks marks) {
         String etag = "v" + versions++;
-        objects.put(key, new Stored(copy(body), etag, marks));
+        objects.put(key, new Stored(copy(body), etag, nowMillis, marks));
         return new WriteResult.Done(etag);
     }
 

@@ -14,8 +14,10 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -96,7 +98,10 @@ public abstract class ObjectStoreContract {
             assertEquals(length, head.bytes());
             assertEquals(MARKS, head.marks());
             assertEquals(etag, head.etag());
-            assertTrue(head.lastModifiedMillis() > 0);
+            assertTrue(head.dates().lastModifiedMillis() > 0);
+            assertEquals(head.dates().lastModifiedMillis(), found.dates().lastModifiedMillis());
+            assertAge(head.dates());
+            assertAge(found.dates());
         }
     }
 
@@ -217,6 +222,23 @@ public abstract class ObjectStoreContract {
     }
 
     @Test
+    @DisplayName("a write without a condition creates, and replaces whatever is there")
+    void plainWrite() {
+        String key = key();
+        String first = done(store().put(key, body(1), MARKS)).etag();
+        assertFalse(first.isEmpty() || first.contains("\""), first);
+        GetResult.Found created = found(store().get(key, LIMIT));
+        assertArrayEquals(body(1), created.bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(MARKS, created.marks());
+        String second = done(store().put(key, body(2), Marks.NONE)).etag();
+        GetResult.Found replaced = found(store().get(key, LIMIT));
+        assertArrayEquals(body(2), replaced.bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(Marks.NONE, replaced.marks());
+        assertEquals(second, replaced.etag());
+        assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(3), MARKS));
+    }
+
+    @Test
     @DisplayName("an unknown bucket is told from an absent object")
     void unknownBucket() {
         try (ObjectStore unknown = openUnknownBucket()) {
@@ -224,6 +246,8 @@ public abstract class ObjectStoreContract {
                     assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT)).failure().kind());
             assertEquals(Failure.Kind.NO_BUCKET,
                     assertInstanceOf(WriteResult.NotAllowed.class, unknown.putIfAbsent(key(), bytes(1), MARKS)).failure().kind());
+            assertEquals(Failure.Kind.NO_BUCKET,
+                    assertInstanceOf(WriteResult.NotAllowed.class, unknown.put(key(), bytes(1), MARKS)).failure().kind());
             assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
         }
     }
@@ -239,11 +263,17 @@ public abstract class ObjectStoreContract {
             assertEquals(Failure.Kind.DENIED,
                     assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
             for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS),
+                    wrong.put(key, bytes(1), MARKS),
                     wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
                 assertEquals(Failure.Kind.DENIED, assertInstanceOf(WriteResult.NotAllowed.class, write).failure().kind());
             }
         }
         assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
+    }
+
+    /** A new object is new by the server's own clock, whatever this machine's says. */
+    private static void assertAge(ServerDates dates) {
+        assertTrue(dates.age().orElseThrow().compareTo(Duration.ofMinutes(1)) < 0, dates::toString);
     }
 
     private static long wins(List<WriteResult> results) {

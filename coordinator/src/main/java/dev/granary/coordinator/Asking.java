@@ -1,0 +1,130 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Asks one layer on behalf of look-ups, and lets none wait longer than that is {@link Worth}. Each question runs on a thread of the layer's own,
+ * so that its caller can go on without the answer, and so that a layer that hangs takes nothing from the others. Thread-safe.
+ */
+final class Asking implements AutoCloseable {
+    /** As many as a bucket tier sends requests at once: more would wait there. */
+    private static final int AT_ONCE = 64;
+
+    private static final long IDLE_SECONDS = 10;
+
+    private final Layer layer;
+    private final Worth worth;
+    private final CompileCost cost;
+    private final LongAdder skipped = new LongAdder();
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(AT_ONCE, AT_ONCE, IDLE_SECONDS, TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
+
+    Asking(Layer layer, CompileCost cost) {
+        this.layer = layer;
+        this.worth = new Worth(cost);
+        this.cost = cost;
+        threads.allowCoreThreadTimeOut(true);
+    }
+
+    /** What it has, if that is worth the time; waits at most {@code mostNanos}. */
+    Optional<Entry> ask(Id id, long mostNanos) {
+        return switch (worth.verdict()) {
+            case Worth.Verdict.Ask(long limit) -> load(id, Math.min(limit, mostNanos)) instanceof LoadResult.Hit(Entry entry)
+                    ? Optional.of(entry)
+                    : Optional.empty();
+            case Worth.Verdict.Probe _ -> {
+                skipped.increment();
+                probe(id);
+                yield Optional.empty();
+            }
+            case Worth.Verdict.Skip _ -> {
+                skipped.increment();
+                yield Optional.empty();
+            }
+        };
+    }
+
+    /** The entry that it had was used. */
+    void used(Entry entry) {
+        worth.saved(entry.compileTime().toNanos());
+        cost.seen(entry.compileTime().toNanos());
+    }
+
+    /** The driver would not take the entry that it had. */
+    void refused(Entry entry) {
+        layer.tier().cache().discard(entry);
+    }
+
+    LayerStatistics statistics() {
+        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum());
+    }
+
+    /** Begins no question any more; those under way end by themselves. */
+    @Override
+    public void close() {
+        threads.shutdown();
+    }
+
+    private LoadResult load(Id id, long limit) {
+        long start = System.nanoTime();
+        LoadResult result = answer(id, limit);
+        long took = System.nanoTime() - start;
+        worth.spent(took);
+        return layer.tier().statistics().count(result, took);
+    }
+
+    private LoadResult answer(Id id, long limit) {
+        Future<LoadResult> answer;
+        try {
+            answer = threads.submit(() -> layer.tier().cache().load(id));
+        } catch (RejectedExecutionException e) {
+            return new LoadResult.Unavailable("this process has closed it");
+        }
+        try {
+            return answer.get(limit, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return new LoadResult.Unavailable("no answer within " + Duration.ofNanos(limit).toMillis() + " ms");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new LoadResult.Unavailable("interrupted");
+        } catch (ExecutionException e) { // against the contract
+            WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e.getCause());
+            return new LoadResult.Unavailable(String.valueOf(e.getCause()));
+        } finally {
+            answer.cancel(false); // where it has not begun, nobody needs it any more
+        }
+    }
+
+    /** Finds out whether asking would have been worth it; nobody waits for that. */
+    private void probe(Id id) {
+        try {
+            threads.execute(() -> {
+                long gained = 0;
+                try {
+                    long start = System.nanoTime();
+                    if (layer.tier().cache().load(id) instanceof LoadResult.Hit(Entry entry)) {
+                        gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
+                    }
+                } catch (RuntimeException e) { // closed meanwhile, or against the contract
+                    WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e);
+                } finally {
+                    worth.probed(gained);
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            worth.probed(0);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.TierStatistics;
+
+/**
+ * What one bucket has answered up to a moment.
+ *
+ * @param name its location, and its endpoint where it has one
+ * @param results look-ups and stores by result; a look-up that went on without the answer counts as unavailable
+ * @param skipped look-ups that did not ask it, because asking had cost more time than it brought
+ */
+public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped) {}

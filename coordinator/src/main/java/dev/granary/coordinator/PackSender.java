@@ -1,0 +1,52 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.ConditionalWrites;
+import dev.granary.s3.PackedBucket;
+import dev.granary.s3.pack.PackPublisher;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * Sends entries in packs, one pack after the other for each target. What the bucket has already is not sent again; what is too large for a pack, and
+ * everything where the server keeps no conditions on writes, goes alone.
+ */
+final class PackSender implements Sender {
+    private final BucketTier bucket;
+    private final Tier counted;
+    private final PackedBucket packed;
+    private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
+
+    PackSender(BucketTier bucket, Tier counted) {
+        this.bucket = bucket;
+        this.counted = counted;
+        this.packed = bucket.packed();
+    }
+
+    @Override
+    public void send(Entry entry, Consumer<StoreResult> whenDone) {
+        if (bucket.holds(entry.id())) {
+            whenDone.accept(counted.statistics().count(StoreResult.DUPLICATE));
+        } else if (bucket.conditionalWrites() == ConditionalWrites.NONE
+                || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
+            whenDone.accept(counted.store(entry));
+        }
+    }
+
+    private PackPublisher publisher(Entry entry) {
+        return publishers.computeIfAbsent(entry.id().target().path(), packed::publisher);
+    }
+
+    @Override
+    public void finish() {
+        publishers.values().forEach(PackPublisher::finish);
+    }
+
+    @Override
+    public void close() {
+        packed.close();
+    }
+}

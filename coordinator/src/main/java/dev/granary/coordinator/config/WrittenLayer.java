@@ -1,0 +1,95 @@
+package dev.granary.coordinator.config;
+
+import dev.granary.s3.S3Access;
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Location;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bucket as a person wrote it, such as {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}: what it leaves out comes
+ * from the settings for all buckets.
+ */
+final class WrittenLayer {
+    private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+    private static final Pattern BETWEEN = Pattern.compile("[\\s,]+");
+    private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
+
+    private final S3Location location;
+    private S3Access access = S3Access.READ_WRITE;
+    private @Nullable URI endpoint;
+    private @Nullable String region;
+    private @Nullable S3Client client;
+
+    private WrittenLayer(S3Location location) {
+        this.location = location;
+    }
+
+    /**
+     * All buckets of a text, with commas or blanks between.
+     *
+     * @throws IllegalArgumentException if one is wrong, or there is none
+     */
+    static List<WrittenLayer> parseAll(String text) {
+        List<WrittenLayer> layers = new ArrayList<>();
+        for (String one : BETWEEN.split(text)) {
+            layers.add(parse(one));
+        }
+        return List.copyOf(layers);
+    }
+
+    private static WrittenLayer parse(String text) {
+        int mark = text.indexOf('?');
+        WrittenLayer layer = new WrittenLayer(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
+        if (mark >= 0) {
+            Set<String> seen = new HashSet<>();
+            for (String option : text.substring(mark + 1).split("&", -1)) {
+                int sign = option.indexOf('=');
+                if (sign < 0 || !seen.add(option.substring(0, sign))) {
+                    throw new Setting.WrongPart(option, OPTIONS);
+                }
+                layer.set(option, option.substring(0, sign), option.substring(sign + 1));
+            }
+        }
+        return layer;
+    }
+
+    private void set(String option, String name, String value) {
+        switch (name) {
+            case "access" -> access = switch (value) {
+                case "read" -> S3Access.READ;
+                case "read-write" -> S3Access.READ_WRITE;
+                default -> throw new Setting.WrongPart(option, "access=read or access=read-write");
+            };
+            case "endpoint" -> endpoint = part(Setting.ENDPOINT, option, value);
+            case "client" -> client = part(Setting.CLIENT, option, value);
+            case "region" -> {
+                if (!REGION.matcher(value).matches()) {
+                    throw new Setting.WrongPart(option, "the name of a region, such as region=eu-central-1");
+                }
+                region = value;
+            }
+            default -> throw new Setting.WrongPart(option, OPTIONS);
+        }
+    }
+
+    private static <T> T part(Setting<T> setting, String option, String value) {
+        try {
+            return setting.parser().parse(value);
+        } catch (IllegalArgumentException e) {
+            throw new Setting.WrongPart(option, setting.key() + "= with " + setting.expected());
+        }
+    }
+
+    /** The layer, with what it left out. */
+    BucketLayer with(Optional<URI> usualEndpoint, S3Client usualClient) {
+        return new BucketLayer(location, access, endpoint == null ? usualEndpoint : Optional.of(endpoint), Optional.ofNullable(region),
+                client == null ? usualClient : client);
+    }
+}

@@ -1,0 +1,199 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real client libraries against servers that are slow, silent, or take nothing. */
+class SlowBucketTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+
+    private final Path directory;
+    private final FakeEngine engine = new FakeEngine("one");
+
+    SlowBucketTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    @BeforeEach
+    void setCredentials() {
+        System.setProperty("aws.accessKeyId", "nobody");
+        System.setProperty("aws.secretAccessKey", "nothing");
+    }
+
+    @AfterEach
+    void clearCredentials() {
+        System.clearProperty("aws.accessKeyId");
+        System.clearProperty("aws.secretAccessKey");
+    }
+
+    private GranaryConfig.Builder config(String local, String... buckets) throws Exception {
+        GranaryConfig.Builder builder = new TestNode(directory.resolve(local), new FakeBucket()).config().flushLimit(TestNode.LONG);
+        for (String bucket : buckets) {
+            builder.bucket(bucket);
+        }
+        return builder;
+    }
+
+    private static ServerSocketChannel silentServer() throws IOException {
+        ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        door.configureBlocking(false);
+        return door;
+    }
+
+    private static String endpoint(ServerSocketChannel door) throws IOException {
+        return "?endpoint=http://127.0.0.1:" + ((InetSocketAddress) door.getLocalAddress()).getPort();
+    }
+
+    @Test
+    @DisplayName("R16 opening and closing sends nothing: no connection arrives at a server that would never answer")
+    void openSendsNothing() throws Exception {
+        try (ServerSocketChannel door = silentServer()) {
+            Granary.open(config("local", "s3://test/a" + endpoint(door), "s3://test/b" + endpoint(door) + "&client=minio").build()).close();
+            assertNull(door.accept());
+            try (Granary granary = Granary.open(config("local", "s3://test" + endpoint(door)).flushLimit(Duration.ZERO).build())) {
+                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+                assertInstanceOf(SocketChannel.class, door.accept(), "a look-up does connect").close();
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R5 R16 a layer that never answers costs one wait; the next one has the entry, and is all that is asked from then on")
+    void silentLayer() throws Exception {
+        FakeDescriptor b = FakeDescriptor.of("b");
+        try (TinyS3 company = new TinyS3(); ServerSocketChannel team = silentServer()) {
+            String second = "s3://company?endpoint=" + company.endpoint();
+            try (Granary other = Granary.open(config("other", second).build())) {
+                other.primitive(engine, A);
+                other.primitive(engine, b);
+            }
+            GranaryConfig layered = config("local", "s3://team" + endpoint(team), second + "&access=read").flushLimit(Duration.ZERO).build();
+            try (Granary granary = Granary.open(layered)) {
+                for (FakeDescriptor each : List.of(A, b)) {
+                    Obtained<FakePrimitive> got = granary.obtain(engine, each);
+                    assertEquals(Source.BUCKET, got.source());
+                    assertEquals(OptionalInt.of(1), got.layer());
+                }
+                LayerStatistics silent = granary.statistics().layers().getFirst();
+                assertEquals(List.of(1L, 1L), List.of(silent.results().unavailable(), silent.skipped()));
+                assertEquals(List.of(2L, 0L), List.of(hits(granary, 1), granary.statistics().layers().get(1).skipped()));
+            }
+            assertEquals(2, company.puts.get(), "a layer that is only read gets no write");
+        }
+        assertEquals(2, engine.compiles.get());
+    }
+
+    private static long hits(Granary granary, int layer) {
+        return granary.statistics().layers().get(layer).results().hits();
+    }
+
+    @Test
+    @DisplayName("R23 O1 a bucket that is slow and brings nothing is not asked any more, counted, and asked again when it is fast")
+    void slowBucket() throws Exception {
+        int threads = 16;
+        try (TinyS3 server = new TinyS3(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+            String bucket = "s3://test?endpoint=" + server.endpoint();
+            try (Granary other = Granary.open(config("other", bucket).build())) {
+                other.primitive(engine, A);
+            }
+            server.delay = Duration.ofMillis(500);
+            GranaryConfig without = config("unused", bucket + "&access=read").capacity("0").build();
+            try (Granary granary = Granary.open(without)) {
+                granary.setPrimitiveCacheCapacity(0);
+                List<Future<Source>> all = new ArrayList<>();
+                for (int i = 0; i < threads; i++) {
+                    FakeDescriptor each = FakeDescriptor.of("k" + i);
+                    all.add(pool.submit(() -> granary.obtain(engine, each).source()));
+                }
+                for (Future<Source> one : all) {
+                    assertEquals(Source.COMPILED, one.get());
+                }
+                assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while nothing is known it is asked");
+                for (int i = 0; i < 3; i++) { // their time for compiling pays for no question yet
+                    assertEquals(Source.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
+                }
+                assertEquals(3, granary.statistics().layers().getFirst().skipped());
+                assertEquals(threads, granary.statistics().layers().getFirst().results().misses());
+
+                server.delay = Duration.ZERO;
+                while (granary.obtain(engine, A).source() != Source.BUCKET) {
+                    Thread.onSpinWait();
+                }
+                assertEquals(1, hits(granary, 0));
+                assertEquals(0, granary.statistics().claimsUnavailable(), "without a local tier there is nothing to wait for");
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R3 credentials that may not write: the local tier is written, one line is logged, and the next process reads its disk")
+    void refusedWrites() throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        int kernels = 20;
+        try (TinyS3 server = new TinyS3()) {
+            server.refusesWrites = true;
+            GranaryConfig config = config("local", "s3://refusing?endpoint=" + server.endpoint()).build();
+            System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+            try (Granary granary = Granary.open(config)) {
+                for (int i = 0; i < kernels; i++) {
+                    granary.primitive(engine, FakeDescriptor.of("k" + i));
+                    assertTrue(granary.flush(TestNode.LONG));
+                }
+                assertEquals(kernels, granary.statistics().local().stored());
+                assertEquals(kernels, granary.statistics().layers().getFirst().results().refused());
+                assertEquals(0, granary.statistics().leftForLater());
+            } finally {
+                System.setErr(before);
+            }
+            assertEquals(1, server.puts.get());
+            assertEquals(1, log.toString(StandardCharsets.UTF_8).lines().filter(line -> line.contains("s3://refusing")).count(), log::toString);
+            try (Granary next = Granary.open(config)) {
+                assertEquals(Source.LOCAL, next.obtain(engine, FakeDescriptor.of("k7")).source());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R3 where every bucket is only read, what is compiled stays here and is told as stored")
+    void onlyRead() throws Exception {
+        try (TinyS3 server = new TinyS3()) {
+            List<StoreResult> told = new ArrayList<>();
+            GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
+            try (Granary granary = Granary.open(config, Publishing.ALONE, (_, result) -> told.add(result))) {
+                granary.primitive(engine, A);
+                assertTrue(granary.flush(TestNode.LONG));
+                assertEquals(1, granary.statistics().local().stored());
+                assertTrue(!granary.publish(A.getId()));
+            }
+            assertInstanceOf(StoreResult.Stored.class, told.getFirst());
+            assertEquals(List.of(0, 1), List.of(server.puts.get(), server.gets.get()));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Sha256;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A manifest, the pack indexes that were needed so far, and what proved wrong since it was read. Replaced as a whole with the next manifest.
+ * Thread-safe.
+ */
+final class Catalogue {
+    private final Manifest manifest;
+    private final Map<Sha256, PackIndex> indexes = new ConcurrentHashMap<>();
+    private final Set<Sha256> lostPacks = ConcurrentHashMap.newKeySet();
+    private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
+
+    Catalogue(Manifest manifest) {
+        this.manifest = manifest;
+    }
+
+    Manifest manifest() {
+        return manifest;
+    }
+
+    /** The catalogue of a newer manifest, with the indexes that are still good. */
+    Catalogue next(Manifest newer) {
+        Catalogue next = new Catalogue(newer);
+        for (PackInfo pack : newer.packs()) {
+            PackIndex known = indexes.get(pack.name());
+            if (known != null) {
+                next.indexes.put(pack.name(), known);
+            }
+        }
+        return next;
+    }
+
+    Optional<PackIndex> index(PackInfo pack) {
+        return Optional.ofNullable(indexes.get(pack.name()));
+    }
+
+    void add(PackInfo pack, PackIndex index) {
+        indexes.put(pack.name(), index);
+    }
+
+    /** True where the pack may have the id: its filter says so, and it has not proved to be missing. */
+    boolean mayHave(PackInfo pack, Sha256 id) {
+        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name());
+    }
+
+    /** Remembers that a pack is not there, or not what it should be. */
+    void lost(PackInfo pack) {
+        lostPacks.add(pack.name());
+    }
+
+    /** Remembers that what a pack has for the id is damaged. */
+    void bad(Sha256 id) {
+        badIds.add(id);
+    }
+
+    boolean isBad(Sha256 id) {
+        return badIds.contains(id);
+    }
+
+    /** True where an id that no pack has is not outside of packs either. One that proved wrong in a pack may have been published again. */
+    boolean isSurelyAbsent(Sha256 id) {
+        return manifest.loose() == Manifest.Loose.NONE && !badIds.contains(id)
+                && manifest.packs().stream().noneMatch(pack -> lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
+    }
+}

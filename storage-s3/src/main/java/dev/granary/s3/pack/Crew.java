@@ -1,0 +1,46 @@
+package dev.granary.s3.pack;
+
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.ArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** Does a list of tasks, some at a time. */
+final class Crew {
+    private Crew() {}
+
+    /**
+     * Does all of {@code tasks} and returns when they are done; an interrupt of the caller ends them.
+     *
+     * @param worker makes what does the tasks of one thread
+     */
+    static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
+        Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
+        ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
+        try {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < workers; i++) {
+                all.add(threads.submit(() -> {
+                    Consumer<T> work = worker.get();
+                    for (T next = waiting.poll(); next != null && !Thread.currentThread().isInterrupted(); next = waiting.poll()) {
+                        work.accept(next);
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("A task that should not have failed did", e.getCause());
+        } finally {
+            threads.shutdownNow();
+            threads.close(); // who was interrupted, too, must not find tasks under way behind its back
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.zip.CRC32C;
+
+/**
+ * What a target's packs are: one version of it, whole. Immutable.
+ *
+ * @param number its number; the one before the first is 0
+ * @param loose whether entries may lie outside of packs
+ * @param packs the packs, the oldest first: an entry that is in several is taken from the first
+ * @param retired packs that are named no more, and are to be removed when nobody can be reading them any more
+ */
+public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Retired> retired) {
+    /** The manifest before the first. */
+    public static final Manifest NONE = new Manifest(0, Loose.ALLOWED, List.of(), List.of());
+
+    /** No manifest is larger, in bytes. */
+    static final int MAX_BYTES = 64 << 20;
+
+    private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
+    private static final int VERSION = 1;
+    private static final int SEALED_FLAG = 1;
+    private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
+
+    /** Whether entries may lie outside of packs. */
+    public enum Loose {
+        /** An id that no pack has may have an entry of its own: readers ask for it. */
+        ALLOWED,
+        /** What no pack has is not there: readers ask for nothing. */
+        NONE
+    }
+
+    /**
+     * A pack that is named no more.
+     *
+     * @param name its name
+     * @param since the number of the first manifest that did not name it
+     */
+    public record Retired(Sha256 name, long since) {}
+
+    /** Copies the lists. */
+    public Manifest {
+        packs = List.copyOf(packs);
+        retired = List.copyOf(retired);
+    }
+
+    /** The outcome of reading a manifest. */
+    sealed interface Read {
+        /** A sound one. */
+        record Ok(Manifest manifest) implements Read {}
+
+        /** Anything else. */
+        record Bad(Damage damage, String detail) implements Read {}
+    }
+
+    /** The next manifest, with a pack more. */
+    Manifest plus(PackInfo pack) {
+        List<PackInfo> all = new ArrayList<>(packs);
+        all.add(pack.since(number + 1));
+        return new Manifest(number + 1, loose, all, retired);
+    }
+
+    /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
+    Manifest replacing(Set<Sha256> old, List<PackInfo> with, Loose choice) {
+        List<PackInfo> all = new ArrayList<>();
+        Set<Retired> gone = new LinkedHashSet<>(retired);
+        for (PackInfo pack : packs) {
+            if (old.contains(pack.name())) {
+                gone.add(new Retired(pack.name(), number + 1));
+            } else {
+                all.add(pack);
+            }
+        }
+        with.forEach(pack -> all.add(pack.since(number + 1)));
+        return new Manifest(number + 1, choice, all, List.copyOf(gone));
+    }
+
+    /** The next manifest, with these retired packs forgotten. */
+    Manifest forgetting(Set<Retired> removed) {
+        return new Manifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
+    }
+
+    /** How many entries the packs have, those counted twice that are in two. */
+    public long entries() {
+        return packs.stream().mapToLong(PackInfo::entries).sum();
+    }
+
+    /** How many bytes the packs have. */
+    public long bytes() {
+        return packs.stream().mapToLong(PackInfo::bytes).sum();
+    }
+
+    byte[] encode() {
+        int length = FIXED_BYTES + packs.stream().mapToInt(PackInfo::byteSize).sum() + retired.size() * (Sha256.BYTES + Long.BYTES);
+        ByteBuffer out = ByteBuffer.allocate(length);
+        out.put(MAGIC).putInt(VERSION).putInt(loose == Loose.NONE ? SEALED_FLAG : 0).putLong(number);
+        out.putInt(packs.size());
+        packs.forEach(pack -> pack.writeTo(out));
+        out.putInt(retired.size());
+        retired.forEach(one -> out.put(one.name().bytes()).putLong(one.since()));
+        return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
+    }
+
+    static Read decode(byte[] stored) {
+        if (stored.length < FIXED_BYTES) {
+            return new Read.Bad(Damage.TRUNCATED, stored.length + " bytes are too few for a manifest");
+        }
+        if (!Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+            return new Read.Bad(Damage.FOREIGN, "not a manifest");
+        }
+        ByteBuffer in = ByteBuffer.wrap(stored, 0, stored.length - Integer.BYTES);
+        CRC32C crc = new CRC32C();
+        crc.update(in.duplicate());
+        if ((int) crc.getValue() != ByteBuffer.wrap(stored).getInt(stored.length - Integer.BYTES)) {
+            return new Read.Bad(Damage.CORRUPT, "the manifest does not match its checksum");
+        }
+        in.position(MAGIC.length);
+        int version = in.getInt();
+        int flags = in.getInt();
+        if (version != VERSION || (flags & ~SEALED_FLAG) != 0) {
+            return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "manifest version " + version + ", flags " + flags);
+        }
+        try {
+            return readLists(in, flags == SEALED_FLAG ? Loose.NONE : Loose.ALLOWED);
+        } catch (BufferUnderflowException e) {
+            return new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up");
+        }
+    }
+
+    /** Lists grow as their elements are read: a count that is too large ends with the bytes, not with the memory. */
+    private static Read readLists(ByteBuffer in, Loose loose) {
+        long number = in.getLong();
+        List<PackInfo> packs = new ArrayList<>();
+        for (int left = count(in); left > 0; left--) {
+            PackInfo pack = PackInfo.readFrom(in);
+            if (!pack.isPlausible()) {
+                return new Read.Bad(Damage.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
+            }
+            packs.add(pack);
+        }
+        List<Retired> retired = new ArrayList<>();
+        for (int left = count(in); left > 0; left--) {
+            byte[] name = new byte[Sha256.BYTES];
+            in.get(name);
+            retired.add(new Retired(Sha256.ofDigest(name), in.getLong()));
+        }
+        return in.hasRemaining() || number < 0
+                ? new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up")
+                : new Read.Ok(new Manifest(number, loose, packs, retired));
+    }
+
+    private static int count(ByteBuffer in) {
+        int count = in.getInt();
+        if (count < 0) {
+            throw new BufferUnderflowException();
+        }
+        return count;
+    }
+}

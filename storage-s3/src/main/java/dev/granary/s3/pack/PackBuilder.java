@@ -1,0 +1,88 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.cache.Sha256;
+import dev.granary.cache.format.PutId;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+
+/**
+ * Puts entries of one target together to a pack. Not thread-safe.
+ *
+ * <p>A pack holds a random number, so no two packs have one name: a pack that somebody removes is never one that somebody else writes anew.
+ */
+public final class PackBuilder {
+    private static final byte[] MAGIC = "GRANPACK".getBytes(US_ASCII);
+    private static final int FIRST_BYTES = 1 << 20;
+
+    private final String namespace;
+    private final List<Place> places = new ArrayList<>();
+    private final Set<Sha256> ids = new HashSet<>();
+    private byte[] buffer = new byte[FIRST_BYTES];
+    private int length;
+
+    /** Starts a pack for the target of that namespace. */
+    public PackBuilder(String namespace, RandomGenerator random) {
+        this.namespace = namespace;
+        ByteBuffer header = ByteBuffer.wrap(buffer);
+        header.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
+        PutId nonce = PutId.random(random);
+        header.putLong(nonce.high()).putLong(nonce.low());
+        this.length = header.position();
+    }
+
+    /** True where an entry of that many bytes may lie in a pack at all. */
+    public static boolean fits(long entryBytes) {
+        return entryBytes <= PackIndex.MAX_ENTRY_BYTES;
+    }
+
+    /**
+     * Adds an entry.
+     *
+     * @param id the hash of its id; one that is there already is not added again
+     * @param entry the whole encoded entry, sound
+     * @throws IllegalArgumentException if it does not {@linkplain #fits fit}
+     */
+    public void add(Sha256 id, byte[] entry, long compileNanos) {
+        if (!fits(entry.length) || entry.length == 0) {
+            throw new IllegalArgumentException("No pack takes an entry of " + entry.length + " bytes");
+        }
+        if (!ids.add(id)) {
+            return;
+        }
+        if (entry.length > buffer.length - length) {
+            buffer = Arrays.copyOf(buffer, Math.max(2 * buffer.length, length + entry.length));
+        }
+        System.arraycopy(entry, 0, buffer, length, entry.length);
+        places.add(new Place(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
+        length += entry.length;
+    }
+
+    /** How many bytes the entries have so far. */
+    public long bytes() {
+        return length - (long) PackIndex.HEADER_BYTES;
+    }
+
+    /** How many entries there are so far. */
+    public int size() {
+        return places.size();
+    }
+
+    /** The pack. The builder is used up. */
+    public Pack build() {
+        places.sort(Comparator.comparing(Place::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        byte[] tail = PackIndex.encode(places, length, namespace);
+        byte[] body = Arrays.copyOf(buffer, length + tail.length);
+        System.arraycopy(tail, 0, body, length, tail.length);
+        Sha256 name = Sha256.of(body);
+        IdFilter filter = IdFilter.of(places.stream().map(Place::id).toList());
+        return new Pack(body, new PackInfo(name, body.length, length, places.size(), 0, filter));
+    }
+}

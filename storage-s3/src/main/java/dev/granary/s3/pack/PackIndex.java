@@ -1,0 +1,166 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import java.nio.ByteBuffer;
+import java.util.AbstractList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+/**
+ * The index of a pack: where each entry lies, sorted by the hash of its id. Immutable, thread-safe.
+ *
+ * <p>It is the tail of the pack, rows and a footer, and is kept on the disk in the same form. {@code docs/bucket-layout.md} has the layout.
+ */
+public final class PackIndex {
+    /** How many bytes a pack begins with before its first entry. */
+    static final int HEADER_BYTES = 32;
+
+    /** No entry in a pack is larger, in bytes: larger ones lie alone. */
+    static final int MAX_ENTRY_BYTES = 32 << 20;
+
+    static final int VERSION = 1;
+    static final int FOOTER_BYTES = 64;
+    static final int ROW_BYTES = Sha256.BYTES + Long.BYTES + Integer.BYTES + Integer.BYTES + Long.BYTES;
+
+    private static final byte[] MAGIC = "GRANPEND".getBytes(US_ASCII);
+
+    private final byte[] rows;
+    private final int count;
+
+    private PackIndex(byte[] rows, int count) {
+        this.rows = rows;
+        this.count = count;
+    }
+
+    /** The outcome of reading an index. */
+    sealed interface Read {
+        /** A sound index of the pack. */
+        record Ok(PackIndex index) implements Read {}
+
+        /** Anything else. */
+        record Bad(Damage damage, String detail) implements Read {}
+    }
+
+    /** How many entries the pack has. */
+    public int size() {
+        return count;
+    }
+
+    /** Where the entry of that id lies. */
+    public Optional<Place> find(Sha256 id) {
+        byte[] wanted = id.bytes();
+        int low = 0;
+        int high = count - 1;
+        while (low <= high) {
+            int middle = (low + high) >>> 1;
+            int at = middle * ROW_BYTES;
+            int order = Arrays.compareUnsigned(rows, at, at + Sha256.BYTES, wanted, 0, Sha256.BYTES);
+            if (order == 0) {
+                return Optional.of(place(middle));
+            } else if (order < 0) {
+                low = middle + 1;
+            } else {
+                high = middle - 1;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** All places, in the order of their ids' hashes; a view. */
+    public List<Place> places() {
+        return new AbstractList<>() {
+            @Override
+            public Place get(int i) {
+                return place(i);
+            }
+
+            @Override
+            public int size() {
+                return count;
+            }
+        };
+    }
+
+    private Place place(int row) {
+        ByteBuffer in = ByteBuffer.wrap(rows, row * ROW_BYTES, ROW_BYTES);
+        byte[] id = new byte[Sha256.BYTES];
+        in.get(id);
+        return new Place(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
+    }
+
+    /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code places} are sorted. */
+    static byte[] encode(List<Place> places, long indexOffset, String namespace) {
+        ByteBuffer out = ByteBuffer.allocate(places.size() * ROW_BYTES + FOOTER_BYTES);
+        for (Place place : places) {
+            out.put(place.id().bytes()).putLong(place.offset()).putInt(place.length()).putInt(place.checksum()).putLong(place.compileNanos());
+        }
+        int rowBytes = out.position();
+        out.put(MAGIC).putInt(VERSION).putInt(places.size()).putLong(indexOffset);
+        out.putInt(crc(out.array(), 0, rowBytes)).put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
+        out.putInt(crc(out.array(), rowBytes, out.position() - rowBytes));
+        return out.array();
+    }
+
+    /** Reads the tail of a pack: all that follows its entries. */
+    static Read decode(byte[] tail, long indexOffset, String namespace) {
+        int rowBytes = tail.length - FOOTER_BYTES;
+        if (rowBytes < 0) {
+            return new Read.Bad(Damage.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
+        }
+        ByteBuffer footer = ByteBuffer.wrap(tail, rowBytes, FOOTER_BYTES);
+        byte[] magic = new byte[MAGIC.length];
+        footer.get(magic);
+        int version = footer.getInt();
+        if (!Arrays.equals(magic, MAGIC)) {
+            return new Read.Bad(Damage.FOREIGN, "not the end of a pack");
+        }
+        if (crc(tail, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(tail).getInt(tail.length - Integer.BYTES)) {
+            return new Read.Bad(Damage.CORRUPT, "the footer does not match its checksum");
+        }
+        if (version != VERSION) {
+            return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "pack version " + version);
+        }
+        int count = footer.getInt();
+        long offset = footer.getLong();
+        int rowsChecksum = footer.getInt();
+        byte[] target = new byte[Sha256.BYTES];
+        footer.get(target);
+        if (count < 0 || (long) count * ROW_BYTES != rowBytes || offset != indexOffset) {
+            return new Read.Bad(Damage.CORRUPT, "the lengths in the footer do not add up");
+        }
+        if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {
+            return new Read.Bad(Damage.WRONG_KEY, "the pack of another target");
+        }
+        if (crc(tail, 0, rowBytes) != rowsChecksum) {
+            return new Read.Bad(Damage.CORRUPT, "the index does not match its checksum");
+        }
+        PackIndex index = new PackIndex(Arrays.copyOf(tail, rowBytes), count);
+        return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(Damage.CORRUPT, "the index is not in order");
+    }
+
+    private boolean isConsistent(long indexOffset) {
+        for (int i = 0; i < count; i++) {
+            int at = i * ROW_BYTES;
+            boolean isSorted = i == 0 || Arrays.compareUnsigned(rows, at - ROW_BYTES, at - ROW_BYTES + Sha256.BYTES, rows, at, at + Sha256.BYTES) < 0;
+            ByteBuffer row = ByteBuffer.wrap(rows, at + Sha256.BYTES, Long.BYTES + Integer.BYTES);
+            long offset = row.getLong();
+            int length = row.getInt();
+            if (!isSorted || length < 1 || length > MAX_ENTRY_BYTES || offset < HEADER_BYTES || offset > indexOffset - length) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    static int crc(byte[] bytes, int offset, int length) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, offset, length);
+        return (int) crc.getValue();
+    }
+}

@@ -1,0 +1,73 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.format.PutId;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/**
+ * Puts packs into the bucket. A pack is written before any manifest names it; one that no manifest comes to name is only bytes. Thread-safe.
+ */
+final class PackWriter {
+    private static final int MAX_ATTEMPTS = 3;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+
+    private final ObjectStore store;
+    private final RandomGenerator random;
+    private final Consumer<Duration> pause;
+
+    PackWriter(ObjectStore store, RandomGenerator random, Consumer<Duration> pause) {
+        this.store = store;
+        this.random = random;
+        this.pause = pause;
+    }
+
+    /** The outcome of writing a pack. */
+    sealed interface Written {
+        /** It is there. */
+        record Done() implements Written {}
+
+        /** It is not, or nobody knows. */
+        record Failed(Failure failure) implements Written {}
+    }
+
+    /** Writes a pack. Nobody else writes one of that name, so one that is there already is this one, of a request whose answer was lost. */
+    Written write(Pack pack, PackKeys keys) {
+        Marks marks = new Marks(PutId.random(random).hex(), pack.info().name().hex());
+        String key = keys.pack(pack.info().name());
+        for (int attempt = 1; ; attempt++) {
+            switch (store.putIfAbsent(key, pack.body(), marks)) {
+                case WriteResult.Done _, WriteResult.PreconditionFailed _ -> {
+                    return new Written.Done();
+                }
+                case WriteResult.NotAllowed refused -> {
+                    return new Written.Failed(refused.failure());
+                }
+                case WriteResult.NotSent unsent -> {
+                    return new Written.Failed(unsent.failure());
+                }
+                case WriteResult.Conflict _ -> {
+                    if (attempt == MAX_ATTEMPTS) {
+                        Failure conflict = Failure.of(Failure.Kind.SERVER, "a conflict at the last of " + attempt + " attempts");
+                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
+                    }
+                }
+                case WriteResult.Unknown lost -> {
+                    if (attempt == MAX_ATTEMPTS) {
+                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(lost.failure());
+                    }
+                }
+            }
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+        }
+    }
+
+    private boolean isThere(String key, Pack pack) {
+        return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
+    }
+}

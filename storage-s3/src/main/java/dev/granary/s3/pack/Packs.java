@@ -1,0 +1,129 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.store.ObjectStore;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** The packs of one bucket, target by target. Sends nothing until it is asked. Thread-safe. */
+public final class Packs implements AutoCloseable {
+    private static final int NAME_DIGITS = 16;
+
+    private final ObjectStore store;
+    private final Settings settings;
+    private final Intervals intervals;
+    private final Map<String, TargetPacks> targets = new ConcurrentHashMap<>();
+    private final ExecutorService refreshing = Executors.newSingleThreadExecutor(task -> {
+        Thread thread = new Thread(task, "granary-manifests");
+        thread.setDaemon(true);
+        return thread;
+    });
+    private final Executor executor;
+
+    /**
+     * What all that is done with the packs of a bucket has in common.
+     *
+     * @param root what all keys of the bucket begin with; ends with a slash
+     * @param shelves where manifests and indexes are kept on this machine's disk; empty: they are not
+     * @param random makes names and spreads what is done at intervals
+     * @param pause waits that long
+     */
+    public record Settings(String root, Optional<Path> shelves, RandomGenerator random, Consumer<Duration> pause) {
+        PackKeys keys(String namespace) {
+            return new PackKeys(root, namespace);
+        }
+
+        IndexShelf shelf(String namespace) {
+            return shelves.map(directory -> new IndexShelf(directory.resolve(namespace), random)).orElse(IndexShelf.NONE);
+        }
+    }
+
+    /**
+     * The packs of a bucket for look-ups; a thread of their own compares manifests.
+     *
+     * @param interval how often a manifest is compared with the bucket's
+     * @param patience how long a look-up waits for another one that is reading a manifest or an index
+     * @param nanos the monotonic clock
+     */
+    public Packs(ObjectStore store, Settings settings, Duration interval, Duration patience, LongSupplier nanos) {
+        this(store, settings, new Intervals(interval, patience, nanos, System::currentTimeMillis, settings.random()), null);
+    }
+
+    Packs(ObjectStore store, Settings settings, Intervals intervals, @Nullable Executor executor) {
+        this.store = store;
+        this.settings = settings;
+        this.intervals = intervals;
+        this.executor = executor == null ? refreshing : executor;
+    }
+
+    /** The manifests of the target of that namespace. */
+    public static ManifestLog manifests(ObjectStore store, Settings settings, String namespace) {
+        return new ManifestLog(store, settings.keys(namespace), settings.random(), settings.pause());
+    }
+
+    /** What fills a node from the packs of the target of that namespace. */
+    public static Warming warming(ObjectStore store, Settings settings, String namespace) {
+        return new Warming(store, settings.keys(namespace), settings.shelf(namespace));
+    }
+
+    /** What publishes entries of the target of that namespace in packs. */
+    public static PackPublisher publisher(ObjectStore store, Settings settings, String namespace) {
+        return new PackPublisher(store, settings.keys(namespace), settings.shelf(namespace), settings.random(), settings.pause());
+    }
+
+    /** What compacts the target of that namespace. */
+    public static Compaction compaction(ObjectStore store, Settings settings, String namespace) {
+        return new Compaction(store, settings.keys(namespace), settings.shelf(namespace), manifests(store, settings, namespace),
+                new PackWriter(store, settings.random(), settings.pause()), settings.random());
+    }
+
+    /** The directory below {@code localDirectory} for the indexes of a bucket, which is named among all buckets of all servers. */
+    public static Path shelves(Path localDirectory, String bucketName) {
+        return localDirectory.resolve("packs").resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
+    }
+
+    /** What the packs say of an id; {@code lookUp} sends what the caller waits for. */
+    public PackAnswer load(Id id, ObjectStore lookUp) {
+        return target(id.target().path()).load(id, lookUp);
+    }
+
+    /** True where the packs have an entry of that id; false where nobody can say. */
+    public boolean holds(Id id, ObjectStore lookUp) {
+        return target(id.target().path()).holds(id, lookUp);
+    }
+
+    /** True where the packs have an entry of that id, as far as is known without a request. */
+    public boolean isKnown(Id id) {
+        TargetPacks known = targets.get(id.target().path());
+        return known != null && known.isKnown(id);
+    }
+
+    private TargetPacks target(String namespace) {
+        TargetPacks known = targets.get(namespace); // the usual case, without the lock of computeIfAbsent
+        return known != null ? known : targets.computeIfAbsent(namespace, this::open);
+    }
+
+    private TargetPacks open(String namespace) {
+        return new TargetPacks(store, settings.keys(namespace), settings.shelf(namespace), intervals,
+                over -> manifests(over, settings, namespace), executor);
+    }
+
+    /** Ends what is under way. */
+    @Override
+    public void close() {
+        refreshing.shutdownNow();
+    }
+}

@@ -1,0 +1,337 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectStore;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks ids of one target up in its packs. Thread-safe.
+ *
+ * <p>Manifest and indexes are read from the disk of this machine where another process has kept them, and the manifest is compared with the
+ * bucket's behind the callers, once in an interval. Only who finds neither waits for the bucket. Then an id that no pack has costs no request, and
+ * one that a pack has costs one: the range where its entry lies.
+ *
+ * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look there; then it is a miss.
+ */
+final class TargetPacks {
+    private static final int NOT_SATISFIABLE = 416;
+    private static final int LOOKS = 2;
+
+    private final ObjectStore background;
+    private final PackKeys keys;
+    private final IndexShelf shelf;
+    private final Intervals intervals;
+    private final Function<ObjectStore, ManifestLog> logs;
+    private final Executor executor;
+    private final ReentrantLock reading = new ReentrantLock();
+    private final AtomicBoolean isRefreshing = new AtomicBoolean();
+    private volatile @Nullable Catalogue current;
+    private volatile long refreshAt;
+    private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
+
+    TargetPacks(ObjectStore background, PackKeys keys, IndexShelf shelf, Intervals intervals,
+            Function<ObjectStore, ManifestLog> logs, Executor executor) {
+        this.background = background;
+        this.keys = keys;
+        this.shelf = shelf;
+        this.intervals = intervals;
+        this.logs = logs;
+        this.executor = executor;
+    }
+
+    /**
+     * What the packs say of an id.
+     *
+     * @param store sends the requests; its deadline bounds the call
+     */
+    PackAnswer load(Id id, ObjectStore store) {
+        for (int look = 1; ; look++) {
+            long seen = readings.get();
+            Catalogue catalogue = catalogue(store).orElse(null);
+            if (catalogue == null) {
+                return PackAnswer.NOT_PACKED; // as far as anybody can say in time: it may lie alone, too
+            }
+            switch (find(catalogue, id, store)) {
+                case Found.Nowhere _ -> {
+                    return catalogue.isSurelyAbsent(id.hash()) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
+                }
+                case Found.Lost _ -> {} // it is remembered: the next look passes that pack by
+                case Found.Unsaid unsaid -> {
+                    return new PackAnswer.Unavailable(unsaid.failure().toString());
+                }
+                case Found.In in -> {
+                    Optional<PackAnswer> answer = read(catalogue, in, id, store);
+                    if (answer.isPresent()) {
+                        return answer.get();
+                    }
+                }
+            }
+            if (look == LOOKS) {
+                return PackAnswer.NOT_PACKED;
+            }
+            refreshAfterLoss(store, seen);
+        }
+    }
+
+    /** True where the packs have an entry of that id; false where nobody can say. */
+    boolean holds(Id id, ObjectStore store) {
+        return catalogue(store).filter(catalogue -> find(catalogue, id, store) instanceof Found.In).isPresent();
+    }
+
+    /** True where the packs have an entry of that id, as far as is known without a request. */
+    boolean isKnown(Id id) {
+        Catalogue catalogue = current;
+        return catalogue != null && !catalogue.isBad(id.hash()) && catalogue.manifest().packs().stream().anyMatch(pack ->
+                catalogue.mayHave(pack, id.hash()) && catalogue.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
+    }
+
+    /** Where an id's entry is. */
+    private sealed interface Found {
+        record In(PackInfo pack, Place place) implements Found {}
+
+        record Nowhere() implements Found {}
+
+        /** In none that can be read, and one that may have had it has just proved to be missing. */
+        record Lost() implements Found {}
+
+        record Unsaid(Failure failure) implements Found {}
+    }
+
+    private Found find(Catalogue catalogue, Id id, ObjectStore store) {
+        if (catalogue.isBad(id.hash())) {
+            return new Found.Nowhere();
+        }
+        boolean isOneLost = false;
+        for (PackInfo pack : catalogue.manifest().packs()) {
+            if (!catalogue.mayHave(pack, id.hash())) {
+                continue;
+            }
+            switch (index(catalogue, pack, store)) {
+                case Indexed.Ok(PackIndex index) -> {
+                    Optional<Place> place = index.find(id.hash());
+                    if (place.isPresent()) {
+                        return new Found.In(pack, place.get());
+                    }
+                }
+                case Indexed.Lost _ -> {
+                    catalogue.lost(pack);
+                    isOneLost = true;
+                }
+                case Indexed.Unsaid unsaid -> {
+                    return new Found.Unsaid(unsaid.failure());
+                }
+            }
+        }
+        return isOneLost ? new Found.Lost() : new Found.Nowhere();
+    }
+
+    /** The entry at a place; empty where the pack is not what the index says, which is remembered. */
+    private Optional<PackAnswer> read(Catalogue catalogue, Found.In in, Id id, ObjectStore store) {
+        Place place = in.place();
+        return switch (store.range(keys.pack(in.pack().name()), place.offset(), place.length())) {
+            case GetResult.Found found -> Optional.of(decode(catalogue, in.pack(), found.bytes(), id));
+            case GetResult.Absent _ -> {
+                catalogue.lost(in.pack());
+                yield Optional.empty();
+            }
+            case GetResult.TooLarge _ -> {
+                catalogue.bad(id.hash());
+                yield Optional.of(new PackAnswer.Damaged(Damage.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
+            }
+            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> {
+                catalogue.lost(in.pack());
+                yield Optional.empty();
+            }
+            case GetResult.Unavailable lost -> Optional.of(new PackAnswer.Unavailable(lost.failure().toString()));
+        };
+    }
+
+    private static PackAnswer decode(Catalogue catalogue, PackInfo pack, MemorySegment bytes, Id id) {
+        return switch (EntryFormat.decode(bytes, id, Verification.CONTENT_HASH)) {
+            case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
+            case LoadResult.Damaged bad -> {
+                catalogue.bad(id.hash());
+                yield new PackAnswer.Damaged(bad.damage(), "in pack " + pack.name() + ": " + bad.detail());
+            }
+            case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
+        };
+    }
+
+    /** The outcome of coming by an index. */
+    sealed interface Indexed {
+        record Ok(PackIndex index) implements Indexed {}
+
+        /** The pack is not there, or its index is damaged. */
+        record Lost(String cause) implements Indexed {}
+
+        record Unsaid(Failure failure) implements Indexed {}
+    }
+
+    private Indexed index(Catalogue catalogue, PackInfo pack, ObjectStore store) {
+        Optional<PackIndex> known = catalogue.index(pack);
+        if (known.isPresent()) {
+            return new Indexed.Ok(known.get());
+        }
+        if (!beginReading()) {
+            return new Indexed.Unsaid(Failure.of(Failure.Kind.TIMEOUT, "the index of a pack is being read, and that takes too long"));
+        }
+        try {
+            known = catalogue.index(pack);
+            if (known.isPresent()) {
+                return new Indexed.Ok(known.get());
+            }
+            Indexed indexed = fetchIndex(pack, keys, shelf, store);
+            if (indexed instanceof Indexed.Ok ok) {
+                catalogue.add(pack, ok.index());
+            }
+            return indexed;
+        } finally {
+            reading.unlock();
+        }
+    }
+
+    /** The index of a pack from the shelf, else from the bucket, and then on the shelf. */
+    static Indexed fetchIndex(PackInfo pack, PackKeys keys, IndexShelf shelf, ObjectStore store) {
+        Optional<byte[]> kept = shelf.tail(pack);
+        if (kept.isPresent()) {
+            if (PackIndex.decode(kept.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
+                return new Indexed.Ok(ok.index());
+            }
+            shelf.forget(pack.name());
+        }
+        return switch (store.range(keys.pack(pack.name()), pack.indexOffset(), pack.indexBytes())) {
+            case GetResult.Found found -> {
+                byte[] tail = found.bytes().toArray(ValueLayout.JAVA_BYTE);
+                yield switch (PackIndex.decode(tail, pack.indexOffset(), keys.namespace())) {
+                    case PackIndex.Read.Ok ok when !pack.isIndexedBy(ok.index()) -> new Indexed.Lost("its index is that of another pack");
+                    case PackIndex.Read.Ok ok -> {
+                        shelf.keep(pack, tail);
+                        yield new Indexed.Ok(ok.index());
+                    }
+                    case PackIndex.Read.Bad bad -> new Indexed.Lost("its index is damaged: " + bad.detail());
+                };
+            }
+            case GetResult.Absent _ -> new Indexed.Lost("it is not there");
+            case GetResult.TooLarge _ -> new Indexed.Lost("the server sent more of it than was asked for");
+            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> new Indexed.Lost("it is too short");
+            case GetResult.Unavailable lost -> new Indexed.Unsaid(lost.failure());
+        };
+    }
+
+    /** What is known of the packs: from this process, else from the shelf, else from the bucket, for which the caller waits. */
+    private Optional<Catalogue> catalogue(ObjectStore store) {
+        if (current == null) {
+            if (!beginReading()) {
+                return Optional.empty();
+            }
+            try {
+                if (current == null) {
+                    begin(store);
+                }
+            } finally {
+                reading.unlock();
+            }
+        } else if (intervals.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
+            refreshBehind();
+        }
+        return Optional.ofNullable(current);
+    }
+
+    private void begin(ObjectStore store) {
+        Optional<Manifest> kept = shelf.manifest();
+        if (kept.isPresent()) {
+            refreshAt = intervals.nextRefresh(shelf.confirmedAgo(intervals.wallMillis().getAsLong()));
+            current = new Catalogue(kept.get());
+        } else {
+            readNewest(store, Lost.FORGET);
+        }
+    }
+
+    private void refreshBehind() {
+        try {
+            executor.execute(() -> {
+                try {
+                    refresh(background);
+                } finally {
+                    isRefreshing.set(false);
+                }
+            });
+        } catch (RejectedExecutionException e) { // closed meanwhile
+            isRefreshing.set(false);
+        }
+    }
+
+    /** Forgets what proved wrong, too: a pack that was missing gets another chance once in an interval. */
+    private void refresh(ObjectStore store) {
+        if (beginReading()) {
+            try {
+                readNewest(store, Lost.FORGET);
+            } finally {
+                reading.unlock();
+            }
+        }
+    }
+
+    /** Reads the manifest again unless somebody has since it was {@code seen}. */
+    private void refreshAfterLoss(ObjectStore store, long seen) {
+        if (beginReading()) {
+            try {
+                if (readings.get() == seen) {
+                    readNewest(store, Lost.KEEP);
+                }
+            } finally {
+                reading.unlock();
+            }
+        }
+    }
+
+    /** What to do about lost packs when the manifest is still the same. */
+    private enum Lost { KEEP, FORGET }
+
+    /** Called with the lock held. Where nobody can say, what is known stays, and is compared again soon. */
+    private void readNewest(ObjectStore store, Lost lost) {
+        Catalogue known = current;
+        Manifest before = known == null ? Manifest.NONE : known.manifest();
+        switch (logs.apply(store).newest(before)) {
+            case ManifestLog.Newest.Found(Manifest newest) -> {
+                refreshAt = intervals.nextRefresh(Optional.empty());
+                if (known == null) {
+                    current = new Catalogue(newest);
+                } else if (newest != before || lost == Lost.FORGET) {
+                    current = known.next(newest);
+                }
+                shelf.keep(newest);
+            }
+            case ManifestLog.Newest.Unavailable _ -> {
+                refreshAt = intervals.nextTry();
+                current = known == null ? new Catalogue(Manifest.NONE) : known;
+            }
+        }
+        readings.incrementAndGet();
+    }
+
+    private boolean beginReading() {
+        try {
+            return reading.tryLock(intervals.patience().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+}

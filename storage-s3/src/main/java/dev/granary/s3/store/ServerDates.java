@@ -1,0 +1,42 @@
+package dev.granary.s3.store;
+
+import java.time.Duration;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a server's own clock says of an object: no machine compares its clock with another's.
+ *
+ * @param lastModifiedMillis when the object was written, in milliseconds since 1970; 0 where the server does not tell
+ * @param nowMillis when the server answered, in milliseconds since 1970; 0 where it does not tell
+ */
+public record ServerDates(long lastModifiedMillis, long nowMillis) {
+    /** Of a server that tells nothing. */
+    public static final ServerDates NONE = new ServerDates(0, 0);
+
+    /** As the headers {@code Last-Modified} and {@code Date} tell them; what is missing or cannot be read counts as not told. */
+    public static ServerDates ofHeaders(@Nullable String lastModified, @Nullable String date) {
+        return new ServerDates(millis(lastModified), millis(date));
+    }
+
+    /** How old the object is; empty where the server does not tell. An object "from the future" is new. */
+    public Optional<Duration> age() {
+        return lastModifiedMillis == 0 || nowMillis == 0
+                ? Optional.empty()
+                : Optional.of(Duration.ofMillis(Math.max(0, nowMillis - lastModifiedMillis)));
+    }
+
+    private static long millis(@Nullable String header) {
+        if (header == null) {
+            return 0;
+        }
+        try {
+            return ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant().toEpochMilli();
+        } catch (DateTimeParseException e) {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package dev.granary.s3;
+
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.TestPacks;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The bucket tier where entries lie in packs: what it asks the bucket for, and what is done about what a pack has lost. */
+class BucketTierPacksTest {
+    private final TestPacks packs = new TestPacks("BucketTierPacksTest");
+    private final NotedStore store = packs.store;
+    private final TestEntries entries = new TestEntries("BucketTierPacksTest");
+    private final TestTiming timing = new TestTiming();
+    private final S3Config config = S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(2)).loadDeadline(Duration.ofSeconds(5)).build();
+    private final BucketTier tier = tier();
+    private final Entry one = entries.entry(100);
+    private final Entry two = entries.entry(200);
+
+    private BucketTier tier() {
+        return new BucketTier(config, () -> store, timing, Seed.random("BucketTierPacksTest"));
+    }
+
+    private LoadResult load(Id id) {
+        store.newNotes();
+        return tier.load(id);
+    }
+
+    @Test
+    @DisplayName("R12 a hit from a pack is one range; an id in no pack is asked for once, where entries may lie alone")
+    void requests() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack"), store.newNotes());
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+        for (int i = 0; i < 100; i++) {
+            assertEquals(LoadResult.ABSENT, tier.load(two.id()));
+        }
+        assertEquals(List.of("GET entry"), store.newNotes());
+        tier.store(two);
+        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertEquals(List.of("GET entry"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R12 where nothing lies outside of packs, 10,000 absent ids cost no request")
+    void sealed() {
+        packs.publish(one);
+        packs.seal();
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        store.newNotes();
+        for (int i = 0; i < 10_000; i++) {
+            assertEquals(LoadResult.ABSENT, tier.load(entries.id()));
+        }
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R12 what a pack has is not published again, and that costs no request")
+    void duplicate() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        store.newNotes();
+        assertEquals(StoreResult.DUPLICATE, tier.store(one));
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("D6 an entry damaged in a pack: damaged, published alone by the next store, hit from then on, by other processes, too")
+    void damaged() {
+        PackInfo pack = packs.publish(one, two);
+        packs.seal();
+        packs.damage(pack, one);
+        assertEquals(Damage.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertEquals(List.of("GET entry"), store.newNotes());
+        PersistentCacheContract.assertHit(two, load(two.id()));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
+    @DisplayName("R18 a pack is gone: a miss, published alone by the next store, hit from then on, by other processes, too")
+    void lostPack() {
+        PackInfo pack = packs.publish(one, two);
+        packs.seal();
+        PersistentCacheContract.assertHit(two, load(two.id()));
+        packs.remove(pack);
+        assertEquals(LoadResult.ABSENT, load(one.id()));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
+    @DisplayName("R18 a pack was replaced behind the tier's back: hit")
+    void replacedPack() {
+        PackInfo pack = packs.publish(one, two);
+        PersistentCacheContract.assertHit(two, load(two.id()));
+        packs.replace(pack, one, two);
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        PersistentCacheContract.assertHit(two, load(two.id()));
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R16 requests that each take long: a look-up of several ends within its deadline, whichever of them are slow")
+    void deadline() {
+        for (int millis = 100; millis <= 2000; millis += 100) {
+            packs.publish(one);
+            Duration slow = Duration.ofMillis(millis);
+            BucketTier fresh = tier();
+            store.beforeEach(() -> timing.pass(slow));
+            long start = timing.nanos();
+            LoadResult result = fresh.load(millis % 200 == 0 ? one.id() : entries.id());
+            long took = timing.nanos() - start;
+            assertTrue(took <= config.loadDeadline().toNanos(), () -> "requests of " + slow + " took " + Duration.ofNanos(took));
+            assertTrue(result instanceof LoadResult.Hit || millis % 200 != 0 || millis >= 500, result::toString);
+            store.beforeEach(() -> {});
+        }
+    }
+
+    @Test
+    @DisplayName("R16 a bucket that says nothing: the first look-up of a process ends within its deadline, too")
+    void silence() {
+        packs.publish(one);
+        store.beforeEach(() -> {
+            timing.pass(Duration.ofSeconds(2));
+            store.script(new Fault.Lost(TIMEOUT));
+        });
+        for (int i = 0; i < 5; i++) {
+            long start = timing.nanos();
+            assertInstanceOf(LoadResult.Unavailable.class, tier().load(one.id()));
+            Duration took = Duration.ofNanos(timing.nanos() - start);
+            assertTrue(took.compareTo(config.loadDeadline()) <= 0, took::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("an interval of zero: packs are not asked for at all")
+    void withoutPacks() {
+        packs.publish(one);
+        BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, timing,
+                Seed.random("withoutPacks"));
+        store.newNotes();
+        assertEquals(LoadResult.ABSENT, without.load(one.id()));
+        assertEquals(List.of("GET entry"), store.newNotes());
+    }
+}

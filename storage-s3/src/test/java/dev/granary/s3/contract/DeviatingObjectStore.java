@@ -1,0 +1,152 @@
+package dev.granary.s3.contract;
+
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.WriteResult;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/** An object store in memory that deviates from S3 as servers do that are in use. Thread-safe. */
+public final class DeviatingObjectStore extends MemoryObjectStore {
+    /** What it does otherwise. */
+    public enum Deviation {
+        /** Conditions on PUT are not read: every write succeeds. */
+        IGNORES_CONDITIONS,
+        /** A PUT with a condition is answered 501. */
+        REFUSES_CONDITIONS,
+        /** If-Match on PUT is not read. */
+        IGNORES_IF_MATCH,
+        /** If-Match on PUT is answered 501. */
+        REFUSES_IF_MATCH,
+        /** If-None-Match is looked at before the write, not with it: two writers at once win. */
+        RACY_CREATE,
+        /** If-Match is looked at before the write, not with it: two writers at once win. */
+        RACY_REPLACE,
+        /** Of several writers at once, all but one are answered 500. */
+        LOSES_WITH_500,
+        /** Conditions on DELETE are not read. */
+        IGNORES_CONDITIONAL_DELETE,
+        /** What was deleted cannot be created again. */
+        REMEMBERS_DELETED,
+        /** User metadata is lost. */
+        LOSES_METADATA,
+        /** Every PUT is answered 400, as of checksum headers that are refused. */
+        REFUSES_WRITES,
+        /** Every PUT is answered 403. */
+        FORBIDS_WRITES,
+        /** Deletions are answered 403. */
+        FORBIDS_DELETIONS
+    }
+
+    private static final WriteResult NOT_IMPLEMENTED =
+            WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "A header you provided is not implemented"));
+    private static final WriteResult BAD_REQUEST =
+            WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 400, "InvalidRequest", "The checksum header is not known"));
+
+    private final Set<Deviation> deviations;
+    private final Map<String, Set<Thread>> winners = new HashMap<>();
+    private final Set<String> deleted = new HashSet<>();
+
+    /** A store that deviates in all these ways. */
+    public DeviatingObjectStore(Deviation first, Deviation... others) {
+        this.deviations = EnumSet.of(first, others);
+    }
+
+    @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        if (has(Deviation.REFUSES_WRITES)) {
+            return BAD_REQUEST;
+        }
+        return has(Deviation.FORBIDS_WRITES) ? WriteResult.failed(DENIED) : super.put(key, body, marks);
+    }
+
+    @Override
+    public synchronized WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        if (has(Deviation.REFUSES_CONDITIONS)) {
+            return NOT_IMPLEMENTED;
+        }
+        if (has(Deviation.IGNORES_CONDITIONS) || has(Deviation.REFUSES_WRITES) || has(Deviation.FORBIDS_WRITES)) {
+            return put(key, body, marks);
+        }
+        if (has(Deviation.REMEMBERS_DELETED) && deleted.contains(key)) {
+            return WriteResult.PRECONDITION_FAILED;
+        }
+        if (has(Deviation.RACY_CREATE) && isAtOnce(key)) {
+            return super.put(key, body, marks);
+        }
+        return winning(key, () -> super.putIfAbsent(key, body, marks));
+    }
+
+    @Override
+    public synchronized WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+        if (has(Deviation.REFUSES_CONDITIONS) || has(Deviation.REFUSES_IF_MATCH)) {
+            return NOT_IMPLEMENTED;
+        }
+        if (has(Deviation.IGNORES_CONDITIONS) || has(Deviation.IGNORES_IF_MATCH) || has(Deviation.FORBIDS_WRITES)) {
+            return put(key, body, marks);
+        }
+        if (has(Deviation.RACY_REPLACE) && isAtOnce(key + etag)) {
+            return super.put(key, body, marks);
+        }
+        return winning(key + etag, () -> super.replaceIfMatch(key, etag, body, marks));
+    }
+
+    @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        return has(Deviation.IGNORES_CONDITIONAL_DELETE) ? delete(key) : super.deleteIfMatch(key, etag);
+    }
+
+    @Override
+    public synchronized WriteResult delete(String key) {
+        if (has(Deviation.FORBIDS_DELETIONS)) {
+            return WriteResult.failed(DENIED);
+        }
+        deleted.add(key);
+        return super.delete(key);
+    }
+
+    @Override
+    public synchronized HeadResult head(String key) {
+        HeadResult result = super.head(key);
+        return result instanceof HeadResult.Found found && has(Deviation.LOSES_METADATA)
+                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : result;
+    }
+
+    @Override
+    public GetResult get(String key, long limit) {
+        GetResult result = super.get(key, limit);
+        return result instanceof GetResult.Found found && has(Deviation.LOSES_METADATA)
+                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : result;
+    }
+
+    private boolean has(Deviation deviation) {
+        return deviations.contains(deviation);
+    }
+
+    private WriteResult winning(String race, Supplier<WriteResult> write) {
+        WriteResult result = write.get();
+        if (result instanceof WriteResult.Done) {
+            winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());
+        } else if (has(Deviation.LOSES_WITH_500) && result instanceof WriteResult.PreconditionFailed && isOthers(race)) {
+            return WriteResult.failed(ERROR_500);
+        }
+        return result;
+    }
+
+    /** True for one writer, from another thread than the one that has won: what comes from one thread comes one after the other. */
+    private boolean isAtOnce(String race) {
+        return isOthers(race) && winners.getOrDefault(race, Set.of()).size() == 1
+                && winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());
+    }
+
+    private boolean isOthers(String race) {
+        Set<Thread> won = winners.getOrDefault(race, Set.of());
+        return !won.isEmpty() && !won.contains(Thread.currentThread());
+    }
+}

@@ -1,0 +1,252 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.pack.ManifestLog.Committed;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.Marks;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Committing manifests: every answer that a server can give, and many writers at once. */
+class ManifestCommitTest {
+    private static final int WRITERS = 32;
+    private static final int COMMITS = 8;
+    /** What a first commit sends before it creates its manifest, once the hint is there. */
+    private static final List<String> BEFORE = List.of("HEAD newest", "GET newest", "HEAD m1");
+
+    private final TestPacks packs = new TestPacks("ManifestCommitTest");
+    private final NotedStore store = packs.store;
+    private final ManifestLog log = packs.log();
+    private final PackInfo mine = TestPacks.info(packs.random(), 1);
+    private final PackInfo other = TestPacks.info(packs.random(), 1);
+
+    private Committed commit(PackInfo pack) {
+        return log.commit(base -> Optional.of(base.plus(pack)));
+    }
+
+    /** What becomes of the first commit where the requests that create it meet with {@code faults}. */
+    private Committed commitWith(Fault... faults) {
+        store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+        store.newNotes();
+        BEFORE.forEach(_ -> store.script(new Fault.None()));
+        store.script(faults);
+        Committed committed = commit(mine);
+        assertEquals(BEFORE, store.notes().subList(0, BEFORE.size()));
+        store.forgetScript();
+        return committed;
+    }
+
+    private List<Sha256> committed() {
+        return packs.newest().packs().stream().map(PackInfo::name).toList();
+    }
+
+    @Test
+    @DisplayName("the first commit of a target takes seven requests, and the hint is there before the manifest")
+    void first() {
+        Manifest manifest = TestPacks.done(commit(mine));
+        assertEquals(1, manifest.number());
+        assertEquals(List.of("HEAD newest", "PUT newest", "GET newest", "HEAD m1", "PUT m1", "HEAD newest", "REPLACE newest"), store.newNotes());
+        assertEquals(2, TestPacks.done(commit(other)).number());
+        assertEquals(List.of("HEAD newest", "GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "HEAD newest", "REPLACE newest"),
+                store.newNotes());
+        assertEquals(List.of(mine.name(), other.name()), committed());
+    }
+
+    @Test
+    @DisplayName("32 writers at once, 8 commits each: numbers without gaps, every pack named once, none lost, nothing taken back")
+    void race() throws Exception {
+        CountDownLatch start = new CountDownLatch(1);
+        Set<Sha256> names = new HashSet<>();
+        ConcurrentLinkedQueue<Long> numbers = new ConcurrentLinkedQueue<>();
+        List<Future<?>> writers = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int w = 0; w < WRITERS; w++) {
+                List<PackInfo> own = new ArrayList<>();
+                for (int c = 0; c < COMMITS; c++) {
+                    own.add(TestPacks.info(packs.random(), 1));
+                    names.add(own.getLast().name());
+                }
+                ManifestLog writer = packs.log();
+                writers.add(threads.submit(() -> {
+                    start.await();
+                    for (PackInfo pack : own) {
+                        Committed committed = new Committed.Failed("not tried yet");
+                        while (committed instanceof Committed.Failed) { // others were faster, too often
+                            committed = writer.commit(base -> Optional.of(base.plus(pack)));
+                        }
+                        numbers.add(TestPacks.done(committed).number());
+                    }
+                    return null;
+                }));
+            }
+            start.countDown();
+            for (Future<?> writer : writers) {
+                writer.get();
+            }
+        }
+        int all = WRITERS * COMMITS;
+        assertEquals(all, new HashSet<>(numbers).size(), "two commits have one number");
+        assertEquals(all, committed().size());
+        assertEquals(names, new HashSet<>(committed()));
+        assertEquals(all + 1, store.keys().size());
+        Manifest before = Manifest.NONE;
+        for (long number = 1; number <= all; number++) {
+            Manifest.Read read = Manifest.decode(store.body(TestPacks.KEYS.manifest(number)));
+            Manifest manifest = assertInstanceOf(Manifest.Read.Ok.class, read).manifest();
+            assertEquals(before.packs().stream().map(PackInfo::name).toList(),
+                    manifest.packs().subList(0, before.packs().size()).stream().map(PackInfo::name).toList());
+            assertEquals(number, manifest.packs().getLast().since());
+            before = manifest;
+        }
+    }
+
+    @Test
+    @DisplayName("R13 the reply was lost after the commit: recognised as mine, named once")
+    void replyLost() {
+        for (Failure failure : List.of(TIMEOUT, ERROR_500)) {
+            store.keys().forEach(store::remove);
+            assertEquals(1, TestPacks.done(commitWith(new Fault.AnswerLost(failure))).number());
+            assertEquals(List.of("PUT m1", "PUT m1", "HEAD m1", "HEAD newest", "REPLACE newest"), store.notes().subList(3, 8));
+            assertEquals(List.of(mine.name()), committed());
+        }
+    }
+
+    @Test
+    @DisplayName("R13 the request was lost before the commit: sent again, named once; every reply lost: recognised all the same")
+    void requestLost() {
+        TestPacks.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)));
+        assertEquals(List.of(mine.name()), committed());
+        store.keys().forEach(store::remove);
+        TestPacks.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)));
+        assertEquals(List.of(mine.name()), committed());
+    }
+
+    @Test
+    @DisplayName("R14 my commit's reply was lost, and another commits on top: mine is recognised, both are named")
+    void replyLostThenAnother() {
+        Fault onTop = new Fault.AnswerLostThen(TIMEOUT, () -> {
+            store.forgetScript();
+            TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+        });
+        TestPacks.done(commitWith(onTop));
+        assertEquals(List.of(mine.name(), other.name()), committed());
+    }
+
+    @Test
+    @DisplayName("R2 another took the number (412), or is about to (409): planned again on top of it")
+    void overtaken() {
+        Fault first = new Fault.Meanwhile(() -> TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other)))));
+        assertEquals(2, TestPacks.done(commitWith(first)).number());
+        assertEquals(List.of(other.name(), mine.name()), committed());
+        store.keys().forEach(store::remove);
+        assertEquals(1, TestPacks.done(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE))).number());
+        assertEquals(List.of(mine.name()), committed());
+    }
+
+    @Test
+    @DisplayName("R13 the reply was lost, and the next try meets a conflict with it: mine, and nobody is asked for another plan")
+    void conflictWithMyself() {
+        int[] plans = {0};
+        commitWith(); // so that there is a manifest before
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None());
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
+        Committed committed = log.commit(base -> {
+            plans[0]++;
+            return base.packs().stream().anyMatch(pack -> pack.name().equals(other.name())) ? Optional.empty() : Optional.of(base.plus(other));
+        });
+        assertEquals(2, TestPacks.done(committed).number());
+        assertEquals(1, plans[0]);
+        assertEquals(List.of(mine.name(), other.name()), committed());
+    }
+
+    @Test
+    @DisplayName("R3 a refusal is a failure, at any request that needs an answer, and nothing is committed")
+    void refused() {
+        for (int at = 1; at < 5; at++) {
+            for (int before = 0; before < at; before++) {
+                store.script(new Fault.None());
+            }
+            store.script(new Fault.Lost(DENIED));
+            Committed committed = commit(mine);
+            assertTrue(assertInstanceOf(Committed.Failed.class, committed).cause().contains("AccessDenied"), committed::toString);
+            store.keys().forEach(store::remove);
+        }
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt: unknown, not a failure; a request that never left: a failure")
+    void neverAnswered() {
+        Fault lost = new Fault.Lost(TIMEOUT);
+        assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost, lost));
+        assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost));
+        assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(DENIED)));
+        assertInstanceOf(Committed.Failed.class, commitWith(new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        assertEquals(List.of(), committed());
+        assertInstanceOf(Committed.Unknown.class, commitWith(new Fault.AnswerLost(TIMEOUT), lost, lost, lost));
+        assertEquals(List.of(mine.name()), committed());
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt, and the number turns out to be another's: planned again on top")
+    void neverAnsweredAndOvertaken() {
+        Fault lost = new Fault.Lost(TIMEOUT);
+        Fault another = new Fault.Meanwhile(() -> {
+            store.forgetScript();
+            TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+        });
+        assertEquals(2, TestPacks.done(commitWith(lost, lost, lost, another)).number());
+        assertEquals(List.of(other.name(), mine.name()), committed());
+    }
+
+    @Test
+    @DisplayName("a plan that wants nothing any more writes nothing")
+    void nothingToDo() {
+        TestPacks.done(commit(mine));
+        int keys = store.keys().size();
+        assertInstanceOf(Committed.Overtaken.class, log.commit(_ -> Optional.empty()));
+        assertEquals(keys, store.keys().size());
+    }
+
+    @Test
+    @DisplayName("writers that are always faster: given up after twenty plans, and told")
+    void alwaysOvertaken() {
+        int[] plans = {0};
+        Committed committed = log.commit(base -> {
+            plans[0]++;
+            TestPacks.done(packs.log().commit(newer -> Optional.of(newer.plus(TestPacks.info(packs.random(), 1)))));
+            return Optional.of(base.plus(mine));
+        });
+        assertInstanceOf(Committed.Failed.class, committed);
+        assertEquals(20, plans[0]);
+        assertEquals(20, committed().size());
+    }
+
+    @Test
+    @DisplayName("a hint that cannot be advanced costs requests, no commit")
+    void hintStaysBehind() {
+        for (int i = 0; i < 20; i++) {
+            TestPacks.done(commit(TestPacks.info(packs.random(), 1)));
+            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+        }
+        assertEquals(20, committed().size());
+    }
+}

@@ -1,0 +1,200 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.store.Marks;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Reading the newest manifest: from which hint it is found, with how many requests, and what is made of one that is damaged. */
+class ManifestLogTest {
+    private final TestPacks packs = new TestPacks("ManifestLogTest");
+    private final NotedStore store = packs.store;
+    private final ManifestLog log = packs.log();
+
+    private Manifest newest(Manifest known) {
+        store.newNotes();
+        ManifestLog.Newest newest = log.newest(known);
+        return assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest();
+    }
+
+    private void hint(String text) {
+        store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), Marks.NONE);
+    }
+
+    private void place(Manifest manifest) {
+        byte[] body = manifest.encode();
+        store.place(TestPacks.KEYS.manifest(manifest.number()), body, new Marks("", Sha256.of(body).hex()));
+    }
+
+    /** Manifests 1 to {@code count}, without a hint. */
+    private Manifest chain(int count) {
+        Manifest last = Manifest.NONE;
+        for (int i = 0; i < count; i++) {
+            last = new Manifest(i + 1, Manifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+            place(last);
+        }
+        return last;
+    }
+
+    @Test
+    @DisplayName("R12 a target without packs costs one request")
+    void none() {
+        assertSame(Manifest.NONE, newest(Manifest.NONE));
+        assertEquals(List.of("GET newest"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("a good hint: four requests; a manifest that is known and still the newest: two; one behind: three")
+    void requests() {
+        Manifest last = chain(9);
+        hint("9");
+        assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
+        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newNotes());
+        assertSame(last, newest(last));
+        assertEquals(List.of("HEAD m10", "HEAD m9"), store.newNotes());
+        place(new Manifest(10, Manifest.Loose.NONE, List.of(), List.of()));
+        assertEquals(10, newest(last).number());
+        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET m10"), store.newNotes());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1", "7", " 3\n", "9", "", "garbage", "-5", "10", "4711", "99999999999999999999", "9223372036854775807", "1e3",
+            "a text that is much longer than any number"})
+    @DisplayName("whatever the hint says, the newest manifest is found")
+    void anyHint(String text) {
+        Manifest last = chain(9);
+        hint(text);
+        assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 7, 8, 511, 512, 1000, 1023, 1024})
+    @DisplayName("from a hint that was never advanced the newest of any number of manifests is found with 2 log n requests and a few")
+    void galloping(int count) {
+        Manifest last = chain(count);
+        hint("0");
+        assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
+        int log2 = Integer.SIZE - Integer.numberOfLeadingZeros(count);
+        assertTrue(store.notes().size() <= 2 * log2 + 3, store.notes()::toString);
+    }
+
+    @Test
+    @DisplayName("D6 R18 a damaged newest manifest: the one before it counts under its number, and the next commit goes on from there")
+    void damagedNewest() {
+        PackInfo first = packs.publish(packs.pack());
+        PackInfo second = packs.publish(packs.pack());
+        Manifest known = packs.newest();
+        packs.publish(packs.pack());
+        store.place(TestPacks.KEYS.manifest(3), new byte[77], Marks.NONE);
+        for (Manifest start : List.of(Manifest.NONE, known)) {
+            Manifest read = newest(start);
+            assertEquals(3, read.number());
+            assertEquals(List.of(first.name(), second.name()), read.packs().stream().map(PackInfo::name).toList());
+        }
+        PackInfo fourth = packs.publish(packs.pack());
+        Manifest after = newest(Manifest.NONE);
+        assertEquals(4, after.number());
+        assertEquals(List.of(first.name(), second.name(), fourth.name()), after.packs().stream().map(PackInfo::name).toList());
+    }
+
+    @Test
+    @DisplayName("D6 a manifest in the place of another number is damaged")
+    void misplaced() {
+        chain(3);
+        hint("3");
+        byte[] second = store.body(TestPacks.KEYS.manifest(2));
+        store.place(TestPacks.KEYS.manifest(3), store.body(TestPacks.KEYS.manifest(1)), Marks.NONE);
+        Manifest read = newest(Manifest.NONE);
+        assertEquals(3, read.number());
+        Manifest expected = assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(second)).manifest();
+        assertEquals(expected.packs().getFirst().name(), read.packs().getFirst().name());
+    }
+
+    @Test
+    @DisplayName("D6 many damaged manifests in a row: a reader keeps what it knows")
+    void manyDamaged() {
+        Manifest known = packs.commit(TestPacks.info(packs.random(), 2));
+        for (int i = 2; i <= 30; i++) {
+            store.place(TestPacks.KEYS.manifest(i), new byte[1], Marks.NONE);
+        }
+        Manifest read = newest(known);
+        assertEquals(30, read.number());
+        assertEquals(known.packs().getFirst().name(), read.packs().getFirst().name());
+        assertEquals(List.of(), newest(Manifest.NONE).packs());
+    }
+
+    @Test
+    @DisplayName("a manifest of a newer version is no damage: a reader keeps what it knows, and nobody commits over it")
+    void newerVersion() {
+        PackInfo pack = packs.publish(packs.pack());
+        byte[] newer = new Manifest(2, Manifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
+        ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
+        ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
+        store.place(TestPacks.KEYS.manifest(2), newer, Marks.NONE);
+        ManifestLog.Newest.Unavailable read = assertInstanceOf(ManifestLog.Newest.Unavailable.class, log.newest(Manifest.NONE));
+        assertTrue(read.cause().contains("newer version"), read::cause);
+        assertInstanceOf(ManifestLog.Committed.Failed.class, log.commit(base -> Optional.of(base.plus(pack))));
+        assertArrayEquals(newer, store.body(TestPacks.KEYS.manifest(2)));
+        assertTrue(store.keys().stream().noneMatch(TestPacks.KEYS.manifest(3)::equals));
+    }
+
+    @Test
+    @DisplayName("R18 somebody emptied the bucket: who knows a manifest of before does not keep it, whatever numbers came since")
+    void emptied() {
+        Manifest known = chain(5);
+        hint("5");
+        store.keys().forEach(store::remove);
+        assertSame(Manifest.NONE, newest(known));
+        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newNotes());
+        for (int i = 1; i <= 8; i++) {
+            Manifest again = packs.commit(TestPacks.info(packs.random(), 1));
+            assertEquals(i, again.number());
+            assertEquals(i, newest(known).number());
+            assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
+        }
+    }
+
+    @Test
+    @DisplayName("R18 old manifests were removed, those that a reader knows among them: the hint leads on")
+    void oldOnesRemoved() {
+        chain(40);
+        Manifest known = new Manifest(3, Manifest.Loose.ALLOWED, List.of(), List.of());
+        hint("38");
+        for (int i = 1; i <= 30; i++) {
+            store.remove(TestPacks.KEYS.manifest(i));
+        }
+        assertEquals(40, newest(known).number());
+    }
+
+    @Test
+    @DisplayName("a bucket that says nothing at any of the requests: unavailable, never another manifest")
+    void silence() {
+        Manifest last = chain(5);
+        hint("3");
+        newest(Manifest.NONE);
+        int requests = store.newNotes().size();
+        for (int silent = 0; silent < requests; silent++) {
+            for (int before = 0; before < silent; before++) {
+                store.script(new Fault.None());
+            }
+            store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : DENIED));
+            assertInstanceOf(ManifestLog.Newest.Unavailable.class, log.newest(Manifest.NONE));
+            assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Packs as bytes: what is written is read, and nothing else is. */
+class PackFormatTest {
+    private static final String NAMESPACE = TestEntries.TARGET.path();
+
+    // places in the footer, counted from its beginning
+    private static final int VERSION_AT = 8;
+    private static final int COUNT_AT = 12;
+    private static final int OFFSET_AT = 16;
+    private static final int ROWS_CRC_AT = 24;
+
+    private final SplittableRandom random = Seed.random("PackFormatTest");
+
+    private Map<Sha256, byte[]> entries(int count, int maxBytes) {
+        Map<Sha256, byte[]> entries = new LinkedHashMap<>();
+        for (int i = 0; i < count; i++) {
+            byte[] bytes = new byte[random.nextInt(1, maxBytes + 1)];
+            random.nextBytes(bytes);
+            entries.put(TestPacks.hash(random), bytes);
+        }
+        return entries;
+    }
+
+    private Pack pack(Map<Sha256, byte[]> entries) {
+        PackBuilder builder = new PackBuilder(NAMESPACE, random);
+        entries.forEach((id, bytes) -> builder.add(id, bytes, id.prefix()));
+        assertEquals(entries.size(), builder.size());
+        return builder.build();
+    }
+
+    private static byte[] tail(Pack pack) {
+        return Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length);
+    }
+
+    private static PackIndex index(byte[] tail, long indexOffset) {
+        PackIndex.Read read = PackIndex.decode(tail, indexOffset, NAMESPACE);
+        return assertInstanceOf(PackIndex.Read.Ok.class, read, read::toString).index();
+    }
+
+    private static Damage bad(byte[] tail, long indexOffset) {
+        return assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(tail, indexOffset, NAMESPACE)).damage();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 1000})
+    @DisplayName("D1 every entry of a pack is found where it lies, with its checksum and its cost, and no other is found")
+    void roundTrip(int count) {
+        Map<Sha256, byte[]> entries = entries(count, 300);
+        Pack pack = pack(entries);
+        PackInfo info = pack.info();
+        assertEquals(Sha256.of(pack.body()), info.name());
+        assertEquals(pack.body().length, info.bytes());
+        assertEquals(info.bytes() - info.indexOffset(), info.indexBytes());
+        assertEquals(count, info.entries());
+        assertTrue(info.isPlausible());
+        PackIndex index = index(tail(pack), info.indexOffset());
+        assertTrue(info.isIndexedBy(index));
+        assertEquals(count, index.places().size());
+        entries.forEach((id, bytes) -> {
+            Place place = index.find(id).orElseThrow();
+            assertArrayEquals(bytes, Arrays.copyOfRange(pack.body(), (int) place.offset(), (int) place.end()));
+            assertEquals(PackIndex.crc(bytes, 0, bytes.length), place.checksum());
+            assertEquals(id.prefix(), place.compileNanos());
+            assertEquals(id, place.id());
+        });
+        for (int i = 0; i < 1000; i++) {
+            assertEquals(Optional.empty(), index.find(TestPacks.hash(random)));
+        }
+        List<Place> places = index.places();
+        for (int i = 1; i < count; i++) {
+            assertTrue(Arrays.compareUnsigned(places.get(i - 1).id().bytes(), places.get(i).id().bytes()) < 0, "not sorted");
+        }
+    }
+
+    @Test
+    @DisplayName("entries of one byte and of the limit lie in a pack; none, and more than the limit, are refused; twice is once")
+    void limits() {
+        PackBuilder builder = new PackBuilder(NAMESPACE, random);
+        Sha256 small = TestPacks.hash(random);
+        Sha256 large = TestPacks.hash(random);
+        builder.add(small, new byte[] {7}, 1);
+        builder.add(small, new byte[] {8, 9}, 2);
+        byte[] most = new byte[PackIndex.MAX_ENTRY_BYTES];
+        random.nextBytes(most);
+        builder.add(large, most, 3);
+        assertTrue(PackBuilder.fits(most.length));
+        assertFalse(PackBuilder.fits(most.length + 1L));
+        assertThrows(IllegalArgumentException.class, () -> builder.add(TestPacks.hash(random), new byte[0], 0));
+        assertThrows(IllegalArgumentException.class, () -> builder.add(TestPacks.hash(random), new byte[most.length + 1], 0));
+        assertEquals(2, builder.size());
+        assertEquals(1L + most.length, builder.bytes());
+        Pack pack = builder.build();
+        PackIndex index = index(tail(pack), pack.info().indexOffset());
+        assertEquals(1, index.find(small).orElseThrow().length());
+        Place place = index.find(large).orElseThrow();
+        assertTrue(Arrays.equals(most, 0, most.length, pack.body(), (int) place.offset(), (int) place.end()));
+    }
+
+    @Test
+    @DisplayName("no two packs have one name, not even of the same entries")
+    void names() {
+        Map<Sha256, byte[]> entries = entries(3, 10);
+        assertFalse(pack(entries).info().name().equals(pack(entries).info().name()));
+    }
+
+    @Test
+    @DisplayName("D6 any byte of an index changed, any truncation, trailing bytes: bad, never an exception, never a wrong place")
+    void corruptionMatrix() {
+        Pack pack = pack(entries(5, 50));
+        byte[] tail = tail(pack);
+        long offset = pack.info().indexOffset();
+        for (int i = 0; i < tail.length; i++) {
+            for (int bit = 0; bit < Byte.SIZE; bit++) {
+                byte[] changed = tail.clone();
+                changed[i] ^= (byte) (1 << bit);
+                bad(changed, offset);
+            }
+            bad(Arrays.copyOf(tail, i), offset);
+            bad(Arrays.copyOfRange(tail, tail.length - i, tail.length), offset);
+        }
+        bad(Arrays.copyOf(tail, tail.length + 1), offset);
+        bad(Arrays.copyOf(tail, tail.length + PackIndex.ROW_BYTES), offset);
+        bad(tail, offset + 1);
+        assertEquals(Damage.TRUNCATED, bad(new byte[0], offset));
+        assertEquals(Damage.FOREIGN, bad(new byte[500], offset));
+    }
+
+    /** The tail of a pack, changed, with checksums that fit again. */
+    private static byte[] resealed(byte[] tail, Consumer<ByteBuffer> rows, Consumer<ByteBuffer> footer) {
+        byte[] changed = tail.clone();
+        int at = changed.length - PackIndex.FOOTER_BYTES;
+        rows.accept(ByteBuffer.wrap(changed, 0, at).slice());
+        ByteBuffer end = ByteBuffer.wrap(changed, at, PackIndex.FOOTER_BYTES).slice();
+        end.putInt(ROWS_CRC_AT, PackIndex.crc(changed, 0, at));
+        footer.accept(end);
+        end.putInt(PackIndex.FOOTER_BYTES - Integer.BYTES, PackIndex.crc(changed, at, PackIndex.FOOTER_BYTES - Integer.BYTES));
+        return changed;
+    }
+
+    @Test
+    @DisplayName("T5 hostile numbers in the footer under valid checksums are refused, and take no memory")
+    void hostileFooter() {
+        Pack pack = pack(entries(5, 50));
+        byte[] tail = tail(pack);
+        long offset = pack.info().indexOffset();
+        assertEquals(5, index(resealed(tail, _ -> {}, _ -> {}), offset).size());
+        for (int count : new int[] {-1, 0, 4, 6, Integer.MAX_VALUE, Integer.MIN_VALUE, 5 + (1 << 29)}) {
+            assertEquals(Damage.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putInt(COUNT_AT, count)), offset));
+        }
+        for (long wrong : new long[] {-1, 0, offset - 1, offset + 1, Long.MAX_VALUE, Long.MIN_VALUE, offset + (1L << 32)}) {
+            assertEquals(Damage.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putLong(OFFSET_AT, wrong)), offset));
+        }
+        assertEquals(Damage.TOO_NEW, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)), offset));
+        assertEquals(Damage.TOO_OLD, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)), offset));
+    }
+
+    @Test
+    @DisplayName("T5 places outside of the entries, lengths that no entry has, and ids out of order are refused under valid checksums")
+    void hostileRows() {
+        Pack pack = pack(entries(5, 50));
+        byte[] tail = tail(pack);
+        long end = pack.info().indexOffset();
+        int offsetAt = 2 * PackIndex.ROW_BYTES + Sha256.BYTES;
+        int lengthAt = offsetAt + Long.BYTES;
+        for (long offset : new long[] {-1, 0, PackIndex.HEADER_BYTES - 1, end, Long.MAX_VALUE, Long.MIN_VALUE, Long.MAX_VALUE - 10}) {
+            assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.putLong(offsetAt, offset), _ -> {}), end));
+        }
+        for (int length : new int[] {-1, 0, Integer.MAX_VALUE, Integer.MIN_VALUE, PackIndex.MAX_ENTRY_BYTES + 1, (int) end}) {
+            assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.putInt(lengthAt, length), _ -> {}), end));
+        }
+        assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.put(0, (byte) -1).put(1, (byte) -1).put(2, (byte) -1), _ -> {}), end));
+        byte[] twice = resealed(tail, rows -> rows.put(0, tail, PackIndex.ROW_BYTES, PackIndex.ROW_BYTES), _ -> {});
+        assertEquals(Damage.CORRUPT, bad(twice, end));
+    }
+
+    @Test
+    @DisplayName("R11 the pack of another target is refused")
+    void otherTarget() {
+        Pack pack = pack(entries(2, 50));
+        PackIndex.Read read = PackIndex.decode(tail(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
+        assertEquals(Damage.WRONG_KEY, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+    }
+
+    @Test
+    @DisplayName("an index that is sound, but that of another pack of as many bytes, is told from the pack's own")
+    void otherPack() {
+        Map<Sha256, byte[]> one = new LinkedHashMap<>();
+        Map<Sha256, byte[]> other = new LinkedHashMap<>();
+        for (int i = 0; i < 8; i++) {
+            one.put(TestPacks.hash(random), new byte[20]);
+            other.put(TestPacks.hash(random), new byte[20]);
+        }
+        Pack pack = pack(one);
+        PackIndex foreign = index(tail(pack(other)), pack.info().indexOffset());
+        assertFalse(pack.info().isIndexedBy(foreign));
+    }
+}

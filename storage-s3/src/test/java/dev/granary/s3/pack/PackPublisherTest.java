@@ -1,0 +1,271 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Publishing in packs: everybody hears what became of an entry, and nothing refers to a pack that is not there. */
+class PackPublisherTest {
+    private final TestPacks bucket = new TestPacks("PackPublisherTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("PackPublisherTest");
+    private final PackPublisher publisher = bucket.publisher();
+    private final List<StoreResult> heard = Collections.synchronizedList(new ArrayList<>());
+
+    private List<Entry> some(int count) {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            all.add(entries.entry(100 + i));
+        }
+        return all;
+    }
+
+    private void add(List<Entry> all) {
+        all.forEach(entry -> assertTrue(publisher.add(entry, heard::add)));
+    }
+
+    private void assertAllHit(List<Entry> all) {
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        for (Entry entry : all) {
+            PackAnswer answer = packs.load(entry.id(), store);
+            assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+        }
+        packs.close();
+    }
+
+    private long packObjects() {
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    }
+
+    @Test
+    @DisplayName("R12 100 entries are one pack: written once, before the manifest that names it; everybody hears the length of its own entry")
+    void good() {
+        List<Entry> all = some(100);
+        add(all);
+        assertEquals(List.of(), store.notes());
+        assertEquals(List.of(), heard);
+        publisher.finish();
+        assertEquals("PUT pack", store.notes().getFirst());
+        assertEquals(8, store.notes().size());
+        assertEquals(100, heard.size());
+        long bytes = heard.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
+        PackInfo pack = bucket.newest().packs().getFirst();
+        assertEquals(pack.indexOffset() - PackIndex.HEADER_BYTES, bytes);
+        assertAllHit(all);
+        publisher.finish();
+        assertEquals(1, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("the same entry twice is stored once")
+    void twice() {
+        Entry entry = entries.entry(100);
+        add(List.of(entry, entry));
+        publisher.finish();
+        assertInstanceOf(StoreResult.Duplicate.class, heard.getFirst());
+        assertInstanceOf(StoreResult.Stored.class, heard.getLast());
+        assertEquals(1, bucket.newest().entries());
+    }
+
+    @Test
+    @DisplayName("a pack that is full is written at once, and another begun")
+    void full() {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < 9; i++) {
+            all.add(entries.entry(5 << 20));
+        }
+        add(all);
+        assertEquals(7, heard.size());
+        publisher.finish();
+        assertEquals(9, heard.size());
+        assertEquals(List.of(7, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertTrue(bucket.newest().packs().getFirst().bytes() < PackPublisher.FULL_BYTES + (6 << 20));
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("an entry that is too large for a pack is not taken, and nobody hears of it")
+    void tooLarge() {
+        assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), heard::add));
+        publisher.finish();
+        assertEquals(List.of(), store.notes());
+        assertEquals(List.of(), heard);
+    }
+
+    @Test
+    @DisplayName("a compile time that no clock measures is no error")
+    void strangeCompileTimes() {
+        EntryMetadata metadata = new EntryMetadata("test", "test", Instant.EPOCH, List.of(), List.of(), "");
+        List<Entry> all = new ArrayList<>();
+        for (Duration time : List.of(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE), Duration.ZERO)) {
+            all.add(Entry.of(entries.id(), entries.entry(10).binaries(), time, metadata));
+        }
+        add(all);
+        publisher.finish();
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("another has published the same meanwhile: a duplicate, and the pack is removed again; with one entry more it is not")
+    void duplicate() {
+        List<Entry> all = some(20);
+        Entry more = entries.entry(10);
+        add(all);
+        publisher.finish();
+        heard.clear();
+        PackPublisher second = bucket.publisher();
+        all.forEach(entry -> second.add(entry, heard::add));
+        second.finish();
+        assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), heard);
+        assertEquals(1, packObjects());
+        assertEquals(1, bucket.newest().number());
+        heard.clear();
+        all.forEach(entry -> second.add(entry, heard::add));
+        second.add(more, heard::add);
+        second.finish();
+        assertTrue(heard.stream().allMatch(StoreResult.Stored.class::isInstance), heard::toString);
+        assertEquals(2, packObjects());
+        assertAllHit(List.of(more));
+    }
+
+    @Test
+    @DisplayName("R22 eight publishers of the same entries at once: one pack stays, one hears stored, seven hear duplicate, all entries hit")
+    void race() throws Exception {
+        List<Entry> all = some(20);
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<?>> running = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < 8; i++) {
+                PackPublisher one = bucket.publisher();
+                running.add(threads.submit(() -> {
+                    start.await();
+                    all.forEach(entry -> one.add(entry, heard::add));
+                    one.finish();
+                    return null;
+                }));
+            }
+            start.countDown();
+            for (Future<?> each : running) {
+                each.get();
+            }
+        }
+        assertEquals(20, heard.stream().filter(StoreResult.Stored.class::isInstance).count());
+        assertEquals(140, heard.stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertEquals(1, packObjects());
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("R3 the pack cannot be written: everybody hears why, no manifest is touched, and the next pack is another try")
+    void packNotWritten() {
+        for (Fault[] faults : List.of(
+                new Fault[] {new Fault.Lost(DENIED)},
+                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)},
+                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
+            heard.clear();
+            store.script(faults);
+            List<Entry> all = some(5);
+            add(all);
+            publisher.finish();
+            assertEquals(5, heard.size());
+            heard.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("pack"), result::toString));
+            assertEquals(List.of(), store.keys());
+        }
+        heard.clear();
+        List<Entry> all = some(5);
+        add(all);
+        publisher.finish();
+        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("R13 the answers to the pack are lost, or two requests for it meet: stored")
+    void packAnswerLost() {
+        for (Fault[] faults : List.of(
+                new Fault[] {new Fault.AnswerLost(TIMEOUT)},
+                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
+                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
+                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
+            heard.clear();
+            store.keys().forEach(store::remove);
+            List<Entry> all = some(5);
+            store.script(faults);
+            add(all);
+            publisher.finish();
+            heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+            assertAllHit(all);
+        }
+    }
+
+    @Test
+    @DisplayName("the manifest cannot be committed: everybody hears why, and nothing refers to the pack")
+    void notCommitted() {
+        add(some(5));
+        store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
+        publisher.finish();
+        assertEquals(5, heard.size());
+        heard.forEach(result -> assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("manifest"), result::toString));
+        assertEquals(1, packObjects());
+        assertEquals(List.of(), bucket.newest().packs());
+    }
+
+    @Test
+    @DisplayName("R13 whether the manifest is committed nobody knows: everybody hears that, and the pack stays for it")
+    void unknownCommit() {
+        List<Entry> all = some(5);
+        add(all);
+        Fault none = new Fault.None();
+        Fault lost = new Fault.AnswerLost(TIMEOUT);
+        store.script(none, none, none, none, none, lost, lost, lost, lost);
+        publisher.finish();
+        assertEquals(5, heard.size());
+        heard.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("R13 the commit's reply was lost and its second try met a conflict with it: stored, and the pack is not taken for a duplicate")
+    void conflictWithMyself() {
+        List<Entry> all = some(5);
+        add(all);
+        Fault none = new Fault.None();
+        store.script(none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
+        publisher.finish();
+        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        assertEquals(1, packObjects());
+        assertAllHit(all);
+    }
+
+    @Test
+    @DisplayName("R18 the packs that had the entries are gone: published again, not taken for duplicates")
+    void lostPacks() {
+        List<Entry> all = some(5);
+        bucket.remove(bucket.publish(all.toArray(Entry[]::new)));
+        add(all);
+        publisher.finish();
+        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        assertAllHit(all);
+    }
+}

@@ -1,0 +1,157 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/** A bucket in memory with the packs of {@link TestEntries#TARGET} in it, and what tests do to them. */
+public final class TestPacks {
+    /** What all keys begin with. */
+    static final String ROOT = "v1/";
+
+    static final String NAMESPACE = TestEntries.TARGET.path();
+    static final PackKeys KEYS = new PackKeys(ROOT, NAMESPACE);
+
+    /** The bucket. */
+    public final NotedStore store = new NotedStore();
+
+    private final RandomGenerator random; // of many threads
+
+    /** A bucket with nothing in it, for the test of that name. */
+    public TestPacks(String test) {
+        this.random = new Random(Seed.random(test).nextLong());
+    }
+
+    RandomGenerator random() {
+        return random;
+    }
+
+    ManifestLog log() {
+        return log(store);
+    }
+
+    ManifestLog log(ObjectStore over) {
+        return new ManifestLog(over, KEYS, random, _ -> {});
+    }
+
+    PackPublisher publisher() {
+        return publisher(store);
+    }
+
+    PackPublisher publisher(ObjectStore over) {
+        return new PackPublisher(over, KEYS, IndexShelf.NONE, random, _ -> {});
+    }
+
+    IndexShelf shelf(Path directory) {
+        return new IndexShelf(directory.resolve(NAMESPACE), random);
+    }
+
+    Packs.Settings settings(Optional<Path> shelves) {
+        return new Packs.Settings(ROOT, shelves, random, (Duration _) -> {});
+    }
+
+    static byte[] encoded(Entry entry) {
+        return EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+    }
+
+    /** A pack of these entries, in no bucket yet. */
+    Pack pack(Entry... entries) {
+        return pack(List.of(entries));
+    }
+
+    Pack pack(List<Entry> entries) {
+        PackBuilder builder = new PackBuilder(NAMESPACE, random);
+        entries.forEach(entry -> builder.add(entry.id().hash(), encoded(entry), entry.compileTime().toNanos()));
+        return builder.build();
+    }
+
+    /** Puts a pack with these entries into the bucket and commits it. */
+    public PackInfo publish(Entry... entries) {
+        return publish(pack(entries));
+    }
+
+    PackInfo publish(Pack pack) {
+        place(pack);
+        commit(pack.info());
+        return pack.info();
+    }
+
+    /** Puts a pack into the bucket; no manifest names it yet. */
+    void place(Pack pack) {
+        store.place(KEYS.pack(pack.info().name()), pack.body(), Marks.NONE);
+    }
+
+    Manifest commit(PackInfo pack) {
+        return done(log().commit(base -> Optional.of(base.plus(pack))));
+    }
+
+    /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
+    public PackInfo replace(PackInfo old, Entry... entries) {
+        Pack with = pack(entries);
+        place(with);
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info())))));
+        remove(old);
+        return with.info();
+    }
+
+    /** Commits that nothing lies outside of packs. */
+    public void seal() {
+        done(log().commit(base -> Optional.of(base.with(Manifest.Loose.NONE))));
+    }
+
+    /** Removes a pack from the bucket, behind the back of the manifest. */
+    public void remove(PackInfo pack) {
+        store.remove(KEYS.pack(pack.name()));
+    }
+
+    /** Changes one byte of an entry in a pack. */
+    public void damage(PackInfo pack, Entry entry) {
+        byte[] body = store.body(KEYS.pack(pack.name()));
+        PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
+        Place place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        body[(int) place.end() - 1] ^= 1;
+        store.place(KEYS.pack(pack.name()), body, Marks.NONE);
+    }
+
+    /** The manifests and packs as they are now; the requests for it are not written down. */
+    Manifest newest() {
+        NotedStore copy = new NotedStore();
+        store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
+        return assertInstanceOf(ManifestLog.Newest.Found.class, log(copy).newest(Manifest.NONE)).manifest();
+    }
+
+    static Manifest done(ManifestLog.Committed committed) {
+        return assertInstanceOf(ManifestLog.Committed.Done.class, committed, committed::toString).manifest();
+    }
+
+    static Sha256 hash(RandomGenerator random) {
+        byte[] bytes = new byte[Sha256.BYTES];
+        random.nextBytes(bytes);
+        return Sha256.ofDigest(bytes);
+    }
+
+    /** What a manifest says of a pack that is nowhere. */
+    static PackInfo info(RandomGenerator random, int entries) {
+        List<Sha256> ids = Stream.generate(() -> hash(random)).limit(entries).toList();
+        long indexOffset = PackIndex.HEADER_BYTES + 100L * entries;
+        long bytes = indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+        return new PackInfo(hash(random), bytes, indexOffset, entries, 0, IdFilter.of(ids));
+    }
+}
