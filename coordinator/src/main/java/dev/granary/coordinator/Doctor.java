@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Tries out all that Granary needs on this machine. */
 public final class Doctor {
@@ -112,7 +113,7 @@ public final class Doctor {
     }
 
     private void examineBucket(String subject, BucketLayer layer) {
-        try (BucketTier tier = Buckets.open(layer)) {
+        try (BucketTier tier = Buckets.open(layer, Optional.empty())) {
             for (Finding finding : tier.check()) {
                 switch (finding) {
                     case Finding.Sound works -> sound(subject, works.what());

@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What one tier holds, for tools that look into it: {@code ls}, {@code inspect}, {@code stats}. Not thread-safe.
@@ -53,7 +54,7 @@ public final class Inventory implements AutoCloseable {
      * @throws ConfigException if it cannot be opened as configured
      */
     public static Inventory ofBucket(BucketLayer bucket) throws ConfigException {
-        return new Inventory(Buckets.open(bucket), bucket.name());
+        return new Inventory(Buckets.open(bucket, Optional.empty()), bucket.name());
     }
 
     /** Where the tier is. */

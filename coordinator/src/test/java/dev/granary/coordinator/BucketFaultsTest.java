@@ -25,7 +25,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -131,7 +130,8 @@ class BucketFaultsTest {
         private Granary open(BucketTier over) throws Exception {
             GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", local + "-no-configuration"))
                     .directory(local).bucket("s3://kernels").build();
-            return Granary.over(config, Stores.open(config, Optional.of(over), InstantSource.system()), published::put);
+            return Granary.over(config, Stores.open(config, List.of(over), InstantSource.system()),
+                    Publishing.ALONE, published::put);
         }
 
         void lookUp(FaultPlan plan) throws Exception {
@@ -153,7 +153,7 @@ class BucketFaultsTest {
         }
 
         private void compare(GranaryStatistics counted, boolean isCompiled) {
-            TierStatistics.Snapshot remote = counted.bucket().orElseThrow();
+            TierStatistics.Snapshot remote = counted.layers().getFirst().results();
             int compiled = isCompiled ? 1 : 0;
             assertEquals(List.of(1L - compiled, (long) compiled), List.of(remote.hits(), remote.misses()));
             assertEquals(List.of(1L, 1L), List.of(counted.memoryHits(), counted.memoryMisses()));
@@ -231,8 +231,8 @@ class BucketFaultsTest {
             run.bucket.faulty.plan(FaultPlan.SOUND);
             assertEquals(kernels, granary.statistics().compiled());
             assertEquals(kernels + 1, granary.statistics().local().stored());
-            assertEquals(0, granary.statistics().bucket().orElseThrow().stored());
-            assertEquals(kernels, granary.statistics().bucket().orElseThrow().unavailable());
+            assertEquals(0, granary.statistics().layers().getFirst().results().stored());
+            assertEquals(kernels, granary.statistics().layers().getFirst().results().unavailable());
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
             do { // the tier's pauses end after a millisecond, and its circuit breaker asks some times before it closes
                 assertTrue(granary.publish(last));
@@ -251,8 +251,8 @@ class BucketFaultsTest {
                 assertEquals(Source.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
-            assertEquals(30, granary.statistics().bucket().orElseThrow().stored());
-            assertEquals(30, granary.statistics().bucket().orElseThrow().unavailable());
+            assertEquals(30, granary.statistics().layers().getFirst().results().stored());
+            assertEquals(30, granary.statistics().layers().getFirst().results().unavailable());
         }
     }
 }

@@ -13,6 +13,8 @@ final class BucketLayout {
     private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/e/([0-9a-f]{2})/([0-9a-f]{64})");
 
     private final String prefix;
+    private static final Pattern MANIFEST = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/m/[0-9a-z]+");
+
     private final String root;
 
     BucketLayout(S3Location location) {
@@ -44,6 +46,12 @@ final class BucketLayout {
     /** A key for a trial object that no reader ever asks for. */
     String trial(String name) {
         return root + "trial/" + name;
+    }
+
+    /** The target whose manifest, or hint to one, an object is by its key; empty for anything else. */
+    Optional<String> namespaceOfManifest(String key) {
+        Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
+        return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
     }
 
     /** The entry that an object is by its key; empty for anything else. */

@@ -11,11 +11,11 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.pack.PackAnswer;
+import dev.granary.s3.pack.PackKeys;
 import dev.granary.s3.pack.Packs;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
 import java.security.SecureRandom;
@@ -50,6 +50,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final LearnedCapabilities capabilities;
     private final Publisher publisher;
     private final WritePause writePause;
+    private final Packs.Settings packSettings;
     private final Lazily<Packs> packs;
     private final RecentSet<Sha256> absent;
     private final RecentSet<Sha256> suspects;
@@ -65,8 +66,9 @@ public final class BucketTier implements PersistentCache, Catalog {
         this.capabilities = new LearnedCapabilities(config, layout, store,
                 () -> new Probe(store.forTrials(), layout, timing, random), timing);
         this.publisher = new Publisher(store, capabilities, writePause, config.retention(), counters, timing, random);
-        this.packs = new Lazily<>(() -> new Packs(store, new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly),
-                config.manifestInterval(), config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
+        this.packSettings = new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly);
+        this.packs = new Lazily<>(() -> new Packs(store, packSettings, config.manifestInterval(),
+                config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
         this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
         this.suspects = new RecentSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
     }
@@ -173,29 +175,28 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        ListResult result = store.list(layout.root(), object -> layout.listed(object).ifPresent(visitor));
-        if (result instanceof ListResult.Unavailable lost) {
-            throw new IOException(config.location() + " could not be listed: " + lost.failure());
-        }
+        new BucketListing(config.location(), layout, store, packSettings).list(visitor);
     }
 
     @Override
     public LoadResult read(Listed listed) {
         requireOpen();
+        return switch (packs.get().load(listed.namespace(), listed.hash(), store)) {
+            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
+            case PackAnswer.Damaged bad -> readLoose(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
+            case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readLoose(listed);
+            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+        };
+    }
+
+    private LoadResult readLoose(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> inItsPlace(EntryFormat.decode(found.bytes(), Verification.CONTENT_HASH), listed);
+            case GetResult.Found found -> new PackKeys(layout.root(), listed.namespace())
+                    .inItsPlace(EntryFormat.decode(found.bytes(), Verification.CONTENT_HASH), listed.hash());
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
         };
-    }
-
-    private static LoadResult inItsPlace(LoadResult result, Listed listed) {
-        if (result instanceof LoadResult.Hit hit
-                && !(hit.entry().id().hash().equals(listed.hash()) && hit.entry().id().target().path().equals(listed.namespace()))) {
-            return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, in the place of another id");
-        }
-        return result;
     }
 
     private static LoadResult tooLarge(GetResult.TooLarge large) {

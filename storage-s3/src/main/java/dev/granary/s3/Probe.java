@@ -52,7 +52,7 @@ final class Probe {
             case Trial.Cut cut -> stopped(cut.failure());
             case Trial.Broken broken -> withoutConditions(key, broken);
             case Trial.Kept _ -> {
-                sound("create if absent holds: a second create is refused, and of " + TrialRace.RACERS + " at once exactly one wins");
+                sound("of " + TrialRace.RACERS + " creates at once exactly one wins");
                 yield withCreation(key);
             }
         };
@@ -77,7 +77,7 @@ final class Probe {
                 yield probed(ConditionalWrites.CREATE_ONLY, key);
             }
             case Trial.Kept _ -> {
-                sound("replacing a version holds: a stale one is refused, and of " + TrialRace.RACERS + " at once exactly one wins");
+                sound("of " + TrialRace.RACERS + " replacements at once exactly one wins");
                 yield probed(ConditionalWrites.FULL, key);
             }
         };
@@ -100,6 +100,7 @@ final class Probe {
         if (!(second instanceof WriteResult.PreconditionFailed || second instanceof WriteResult.Conflict)) {
             return refused(second, "a second create of one object succeeded");
         }
+        sound("a second create of one object is refused");
         Trial afterDeletion = createAfterDeletion();
         return afterDeletion instanceof Trial.Kept ? new TrialRace(store).run(createRace()) : afterDeletion;
     }
@@ -116,7 +117,11 @@ final class Probe {
             return Trial.KEPT;
         }
         WriteResult again = objects.create(key, BODY);
-        return again instanceof WriteResult.Done ? Trial.KEPT : refused(again, "an object that was deleted is not created again");
+        if (!(again instanceof WriteResult.Done)) {
+            return refused(again, "an object that was deleted is not created again");
+        }
+        sound("an object that was deleted can be created again");
+        return Trial.KEPT;
     }
 
     private TrialRace.Course createRace() {
@@ -147,11 +152,13 @@ final class Probe {
         if (!(stale instanceof WriteResult.PreconditionFailed)) {
             return refused(stale, "a stale version was replaced");
         }
+        sound("a stale version is not replaced");
         String absent = objects.key();
         WriteResult nothing = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
         if (!(nothing instanceof WriteResult.PreconditionFailed)) {
             return refused(nothing, "an object that is not there was replaced");
         }
+        sound("an object that is not there is not replaced");
         return new TrialRace(store).run(replaceRace());
     }
 

@@ -1,8 +1,10 @@
 package dev.granary.s3;
 
+import dev.granary.s3.contract.TestS3;
+
 /** The transport {@link S3Client#AWS} as an object store. */
 class AwsTransportTest extends TransportContract {
     AwsTransportTest() {
-        super(S3Client.AWS);
+        super(TestS3.server(), S3Client.AWS);
     }
 }

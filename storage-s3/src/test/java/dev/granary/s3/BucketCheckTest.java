@@ -84,7 +84,7 @@ class BucketCheckTest {
         List<Finding> findings = check(config);
         assertTrue(findings.stream().allMatch(Finding.Sound.class::isInstance), findings::toString);
         assertEquals(new Finding.Sound("conditional writes: FULL"), findings.getLast());
-        assertEquals(8, findings.size(), findings::toString);
+        assertEquals(12, findings.size(), findings::toString);
         try (var store = ObjectStores.open(config)) {
             GetResult.Found marker = assertInstanceOf(GetResult.Found.class,
                     store.get(config.location().prefix() + "/granary.json", StoreMarker.MAX_BYTES));

@@ -1,8 +1,10 @@
 package dev.granary.s3;
 
+import dev.granary.s3.contract.TestS3;
+
 /** The transport {@link S3Client#MINIO} as an object store. */
 class MinioTransportTest extends TransportContract {
     MinioTransportTest() {
-        super(S3Client.MINIO);
+        super(TestS3.server(), S3Client.MINIO);
     }
 }

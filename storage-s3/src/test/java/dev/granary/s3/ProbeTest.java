@@ -52,7 +52,7 @@ class ProbeTest {
         assertEquals(ConditionalWrites.FULL, result.writes());
         assertEquals(ConditionalDelete.HONOURED, result.deletion());
         assertEquals(1_700_000_000_000L, result.serverMillis());
-        assertEquals(6, result.findings().size(), result::toString);
+        assertEquals(10, result.findings().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
         assertEquals(List.of(), store.keys());
         assertEquals(List.of(), timing.pauses());

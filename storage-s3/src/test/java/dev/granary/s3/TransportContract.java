@@ -1,17 +1,27 @@
 package dev.granary.s3;
 
+import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.ObjectStore;
+import java.util.Set;
+import java.util.UUID;
 
-/** The contract of object stores on a transport and the server of the tests. */
+/** The contract of object stores on a transport and a server. */
 abstract class TransportContract extends ObjectStoreContract {
+    private final TestS3 server;
     private final S3Client client;
     private final S3Config config;
 
-    TransportContract(S3Client client) {
+    TransportContract(TestS3 server, S3Client client) {
+        this.server = server;
         this.client = client;
-        this.config = TestS3.server().config().client(client).build();
+        this.config = server.config().client(client).build();
+    }
+
+    @Override
+    protected Set<Deviation> deviations() {
+        return server.deviations();
     }
 
     @Override
@@ -21,12 +31,12 @@ abstract class TransportContract extends ObjectStoreContract {
 
     @Override
     protected ObjectStore openUnknownBucket() {
-        return ObjectStores.open(TestS3.server().config("granary-no-such-bucket").client(client).build());
+        return ObjectStores.open(server.config("granary-none-" + UUID.randomUUID()).client(client).build());
     }
 
     @Override
     protected ObjectStore openWithWrongCredentials() {
-        return ObjectStores.open(TestS3.server().config().client(client).credentials("nobody", "knows-this-secret").build());
+        return ObjectStores.open(server.config().client(client).credentials("nobody", "knows-this-secret").build());
     }
 
     @Override

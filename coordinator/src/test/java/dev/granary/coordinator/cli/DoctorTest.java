@@ -62,11 +62,12 @@ class DoctorTest {
             System.setProperty("aws.secretAccessKey", server.secretKey());
             Cli text = doctor(server.endpoint().toString(), "--client", client);
             text.says("ok       bucket: s3://kernels/team answers, and reading and writing is allowed",
-                    "ok       bucket: create if absent holds", "ok       bucket: replacing a version holds", "ok       bucket: conditional writes: FULL");
-            assertEquals(8, text.out().lines().filter(line -> line.contains(" bucket: ")).count(), text.out());
+                    "ok       bucket: a second create of one object is refused", "ok       bucket: of 32 creates at once exactly one wins",
+                    "ok       bucket: of 32 replacements at once exactly one wins", "ok       bucket: conditional writes: FULL");
+            assertEquals(12, text.out().lines().filter(line -> line.contains(" bucket: ")).count(), text.out());
             assertTrue(server.requests().total() <= 110, () -> "requests: " + server.requests());
             List<JsonObject> checks = bucketChecks(doctor(server.endpoint().toString(), "--client", client, "--json"));
-            assertEquals(8, checks.size());
+            assertEquals(12, checks.size());
             assertTrue(checks.stream().allMatch(check -> check.get("state").getAsString().equals("sound")), checks::toString);
         }
     }

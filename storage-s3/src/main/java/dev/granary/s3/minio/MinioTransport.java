@@ -44,6 +44,7 @@ public final class MinioTransport {
                 .callTimeout(connection.requestTimeout())
                 .readTimeout(connection.requestTimeout())
                 .writeTimeout(connection.requestTimeout())
+                .addNetworkInterceptor(new StrayBytes())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
                 .addNetworkInterceptor(MinioTransport::withoutRetryAfter)

@@ -77,7 +77,7 @@ public final class Compaction {
         record Overtaken() implements Result {}
 
         /**
-         * It was not done; nothing is lost.
+         * It was not done, or nobody knows; nothing is lost.
          *
          * @param cause why, for people
          */
@@ -112,12 +112,9 @@ public final class Compaction {
         } catch (Packing.CannotWrite e) {
             return new Result.Failed(e.cause);
         }
-        if (loose == Manifest.Loose.NONE && packing.skipped > 0) {
-            loose = plan.base().loose(); // what was skipped lies alone
-        }
         Set<Sha256> replaced = new HashSet<>(packing.moved);
         replaced.addAll(plan.lostNames());
-        Manifest.Loose said = loose;
+        Manifest.Loose said = packing.skipped > 0 ? Manifest.Loose.ALLOWED : loose; // what was skipped may lie alone
         return switch (log.commit(base -> next(base, replaced, packing, said))) {
             case ManifestLog.Committed.Done _ -> new Result.Done(packing.packed, packing.written.size(), remove(plan), packing.skipped);
             case ManifestLog.Committed.Overtaken _ when packing.isOvertaken -> {

@@ -1,5 +1,8 @@
 package dev.granary.s3.pack;
 
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import java.util.Locale;
 
@@ -18,6 +21,14 @@ public record PackKeys(String root, String namespace) {
     /** What the keys of all entries begin with that lie outside of packs. */
     String loosePrefix() {
         return root + namespace + "/e/";
+    }
+
+    /** A decoded entry; damaged where it is another one than that name says, or of another target. */
+    public LoadResult inItsPlace(LoadResult decoded, Sha256 name) {
+        return decoded instanceof LoadResult.Hit(Entry entry)
+                        && !(entry.id().hash().equals(name) && entry.id().target().path().equals(namespace))
+                ? new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, in the place of another id")
+                : decoded;
     }
 
     /** The key of the manifest of that number. */

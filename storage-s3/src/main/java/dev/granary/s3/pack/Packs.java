@@ -84,6 +84,11 @@ public final class Packs implements AutoCloseable {
         return new PackPublisher(store, settings.keys(namespace), settings.shelf(namespace), settings.random(), settings.pause());
     }
 
+    /** What tells the entries in the packs of the target of that namespace. */
+    public static PackListing listing(ObjectStore store, Settings settings, String namespace) {
+        return new PackListing(store, settings.keys(namespace), settings.shelf(namespace), manifests(store, settings, namespace));
+    }
+
     /** What compacts the target of that namespace. */
     public static Compaction compaction(ObjectStore store, Settings settings, String namespace) {
         return new Compaction(store, settings.keys(namespace), settings.shelf(namespace), manifests(store, settings, namespace),
@@ -98,6 +103,11 @@ public final class Packs implements AutoCloseable {
     /** What the packs say of an id; {@code lookUp} sends what the caller waits for. */
     public PackAnswer load(Id id, ObjectStore lookUp) {
         return target(id.target().path()).load(id, lookUp);
+    }
+
+    /** What the packs of a target have under the hash of an id. */
+    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookUp) {
+        return target(namespace).load(id, lookUp);
     }
 
     /** True where the packs have an entry of that id; false where nobody can say. */

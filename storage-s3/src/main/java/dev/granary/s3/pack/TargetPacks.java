@@ -3,6 +3,7 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Damage;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.store.Failure;
@@ -61,6 +62,15 @@ final class TargetPacks {
      * @param store sends the requests; its deadline bounds the call
      */
     PackAnswer load(Id id, ObjectStore store) {
+        return load(id.hash(), stored -> EntryFormat.decode(stored, id, Verification.CONTENT_HASH), store);
+    }
+
+    /** What the packs have under the hash of an id that is not known itself. */
+    PackAnswer load(Sha256 hash, ObjectStore store) {
+        return load(hash, stored -> keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), hash), store);
+    }
+
+    private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
         for (int look = 1; ; look++) {
             long seen = readings.get();
             Catalogue catalogue = catalogue(store).orElse(null);
@@ -69,14 +79,14 @@ final class TargetPacks {
             }
             switch (find(catalogue, id, store)) {
                 case Found.Nowhere _ -> {
-                    return catalogue.isSurelyAbsent(id.hash()) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
+                    return catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
                 }
                 case Found.Lost _ -> {} // it is remembered: the next look passes that pack by
                 case Found.Unsaid unsaid -> {
                     return new PackAnswer.Unavailable(unsaid.failure().toString());
                 }
                 case Found.In in -> {
-                    Optional<PackAnswer> answer = read(catalogue, in, id, store);
+                    Optional<PackAnswer> answer = read(catalogue, in, decoder, store);
                     if (answer.isPresent()) {
                         return answer.get();
                     }
@@ -91,7 +101,7 @@ final class TargetPacks {
 
     /** True where the packs have an entry of that id; false where nobody can say. */
     boolean holds(Id id, ObjectStore store) {
-        return catalogue(store).filter(catalogue -> find(catalogue, id, store) instanceof Found.In).isPresent();
+        return catalogue(store).filter(catalogue -> find(catalogue, id.hash(), store) instanceof Found.In).isPresent();
     }
 
     /** True where the packs have an entry of that id, as far as is known without a request. */
@@ -113,18 +123,18 @@ final class TargetPacks {
         record Unsaid(Failure failure) implements Found {}
     }
 
-    private Found find(Catalogue catalogue, Id id, ObjectStore store) {
-        if (catalogue.isBad(id.hash())) {
+    private Found find(Catalogue catalogue, Sha256 id, ObjectStore store) {
+        if (catalogue.isBad(id)) {
             return new Found.Nowhere();
         }
         boolean isOneLost = false;
         for (PackInfo pack : catalogue.manifest().packs()) {
-            if (!catalogue.mayHave(pack, id.hash())) {
+            if (!catalogue.mayHave(pack, id)) {
                 continue;
             }
             switch (index(catalogue, pack, store)) {
                 case Indexed.Ok(PackIndex index) -> {
-                    Optional<Place> place = index.find(id.hash());
+                    Optional<Place> place = index.find(id);
                     if (place.isPresent()) {
                         return new Found.In(pack, place.get());
                     }
@@ -142,16 +152,17 @@ final class TargetPacks {
     }
 
     /** The entry at a place; empty where the pack is not what the index says, which is remembered. */
-    private Optional<PackAnswer> read(Catalogue catalogue, Found.In in, Id id, ObjectStore store) {
+    private Optional<PackAnswer> read(Catalogue catalogue, Found.In in, Function<MemorySegment, LoadResult> decoder,
+            ObjectStore store) {
         Place place = in.place();
         return switch (store.range(keys.pack(in.pack().name()), place.offset(), place.length())) {
-            case GetResult.Found found -> Optional.of(decode(catalogue, in.pack(), found.bytes(), id));
+            case GetResult.Found found -> Optional.of(answer(catalogue, in, decoder.apply(found.bytes())));
             case GetResult.Absent _ -> {
                 catalogue.lost(in.pack());
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
-                catalogue.bad(id.hash());
+                catalogue.bad(place.id());
                 yield Optional.of(new PackAnswer.Damaged(Damage.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
             }
             case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> {
@@ -162,12 +173,12 @@ final class TargetPacks {
         };
     }
 
-    private static PackAnswer decode(Catalogue catalogue, PackInfo pack, MemorySegment bytes, Id id) {
-        return switch (EntryFormat.decode(bytes, id, Verification.CONTENT_HASH)) {
+    private static PackAnswer answer(Catalogue catalogue, Found.In in, LoadResult decoded) {
+        return switch (decoded) {
             case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
             case LoadResult.Damaged bad -> {
-                catalogue.bad(id.hash());
-                yield new PackAnswer.Damaged(bad.damage(), "in pack " + pack.name() + ": " + bad.detail());
+                catalogue.bad(in.place().id());
+                yield new PackAnswer.Damaged(bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
         };

@@ -32,8 +32,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What every {@link ObjectStore} must do. Extend it, say how to open the store, and run it. */
-public abstract class ObjectStoreContract {
+/**
+ * What every {@link ObjectStore} must do. Extend it, say how to open the store, and run it. Where the server behind it deviates by design,
+ * {@link #deviations} says so, and the checks hold that it does.
+ */
+public abstract class ObjectStoreContract extends ServerChecks {
     private static final int RACERS = 32;
     private static final long LIMIT = 16 << 20;
     private static final Marks MARKS = new Marks("00112233445566778899aabbccddeeff", "ab".repeat(32));
@@ -53,6 +56,11 @@ public abstract class ObjectStoreContract {
 
     /** The prefix of all keys; ends with a slash. */
     protected abstract String prefix();
+
+    /** Puts an object where there is none, to be read by a check, and returns its ETag; without a condition, which not every server knows. */
+    private String place(String key, byte[] body, Marks marks) {
+        return done(store().put(key, body, marks)).etag();
+    }
 
     @BeforeEach
     final void open() {
@@ -79,7 +87,7 @@ public abstract class ObjectStoreContract {
         assertInstanceOf(GetResult.Absent.class, store().get(key(), LIMIT));
         assertInstanceOf(GetResult.Absent.class, store().range(key(), 0, 10));
         assertInstanceOf(HeadResult.Absent.class, store().head(key()));
-        assertInstanceOf(WriteResult.Done.class, store().delete(key()));
+        done(store().delete(key()));
     }
 
     @Test
@@ -88,7 +96,7 @@ public abstract class ObjectStoreContract {
         for (int length : new int[] {0, 1, 1023, 65_536, 3 << 20}) {
             String key = key();
             byte[] body = bytes(length);
-            String etag = done(store().putIfAbsent(key, body, MARKS)).etag();
+            String etag = place(key, body, MARKS);
             assertFalse(etag.isEmpty() || etag.contains("\""), etag);
             GetResult.Found found = found(store().get(key, LIMIT));
             assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -109,7 +117,7 @@ public abstract class ObjectStoreContract {
     @DisplayName("an object without marks has none")
     void noMarks() {
         String key = key();
-        done(store().putIfAbsent(key, bytes(3), Marks.NONE));
+        place(key, bytes(3), Marks.NONE);
         assertEquals(Marks.NONE, found(store().get(key, LIMIT)).marks());
     }
 
@@ -117,7 +125,7 @@ public abstract class ObjectStoreContract {
     @DisplayName("all characters of our keys work")
     void characters() {
         String key = prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
-        done(store().putIfAbsent(key, bytes(5), MARKS));
+        place(key, bytes(5), MARKS);
         assertEquals(5, found(store().get(key, LIMIT)).bytes().byteSize());
         List<String> listed = new ArrayList<>();
         store().list(key, object -> listed.add(object.key()));
@@ -128,7 +136,7 @@ public abstract class ObjectStoreContract {
     @DisplayName("a read takes no more than it was allowed")
     void limit() {
         String key = key();
-        done(store().putIfAbsent(key, bytes(1000), MARKS));
+        place(key, bytes(1000), MARKS);
         assertEquals(1000, found(store().get(key, 1000)).bytes().byteSize());
         assertEquals(new GetResult.TooLarge(999), store().get(key, 999));
         assertEquals(new GetResult.TooLarge(0), store().get(key, 0));
@@ -139,7 +147,7 @@ public abstract class ObjectStoreContract {
     void range() {
         String key = key();
         byte[] body = bytes(100);
-        done(store().putIfAbsent(key, body, MARKS));
+        place(key, body, MARKS);
         assertArrayEquals(Arrays.copyOfRange(body, 10, 30),
                 found(store().range(key, 10, 20)).bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(5, found(store().range(key, 95, 20)).bytes().byteSize());
@@ -150,6 +158,11 @@ public abstract class ObjectStoreContract {
     void racingCreates() throws Exception {
         String key = key();
         List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i), MARKS));
+        if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
+            results.forEach(ObjectStoreContract::assertRefused);
+            assertInstanceOf(HeadResult.Absent.class, store().head(key));
+            return;
+        }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -160,8 +173,14 @@ public abstract class ObjectStoreContract {
     @DisplayName("of 32 racing replacements of one version exactly one wins, and the object is its body")
     void racingReplacements() throws Exception {
         String key = key();
-        String etag = done(store().putIfAbsent(key, bytes(10), MARKS)).etag();
+        byte[] before = bytes(10);
+        String etag = place(key, before, MARKS);
         List<WriteResult> results = Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
+        if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
+            results.forEach(ObjectStoreContract::assertRefused);
+            assertArrayEquals(before, found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+            return;
+        }
         assertEquals(1, wins(results), results::toString);
         int winner = winner(results);
         assertArrayEquals(body(winner), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
@@ -172,7 +191,14 @@ public abstract class ObjectStoreContract {
     @DisplayName("a second create, a stale version and an absent object are failed preconditions and change nothing")
     void preconditions() {
         String key = key();
-        String first = done(store().putIfAbsent(key, body(1), MARKS)).etag();
+        String first = place(key, body(1), MARKS);
+        if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
+            assertRefused(store().putIfAbsent(key, body(2), MARKS));
+            assertRefused(store().replaceIfMatch(key, first, body(3), MARKS));
+            assertRefused(store().replaceIfMatch(key(), first, body(5), MARKS));
+            assertArrayEquals(body(1), found(store().get(key, LIMIT)).bytes().toArray(ValueLayout.JAVA_BYTE));
+            return;
+        }
         assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(2), MARKS));
         String second = done(store().replaceIfMatch(key, first, body(3), MARKS)).etag();
         assertFalse(first.equals(second));
@@ -185,12 +211,28 @@ public abstract class ObjectStoreContract {
     @DisplayName("a deleted object is absent, and may be created again")
     void delete() {
         String key = key();
-        done(store().putIfAbsent(key, bytes(10), MARKS));
+        place(key, bytes(10), MARKS);
         done(store().delete(key));
         assertInstanceOf(GetResult.Absent.class, store().get(key, LIMIT));
-        String etag = done(store().putIfAbsent(key, bytes(20), MARKS)).etag();
+        String etag = place(key, bytes(20), MARKS);
         done(store().deleteIfMatch(key, etag));
         assertInstanceOf(HeadResult.Absent.class, store().head(key));
+    }
+
+    @Test
+    @DisplayName("a deletion of another version is a failed precondition and deletes nothing")
+    void staleDeletion() {
+        String key = key();
+        String other = place(key(), bytes(11), MARKS);
+        place(key, bytes(10), MARKS);
+        WriteResult result = store().deleteIfMatch(key, other);
+        if (deviates(Deviation.CONDITIONAL_DELETE_IGNORED)) {
+            done(result);
+            assertInstanceOf(HeadResult.Absent.class, store().head(key));
+        } else {
+            assertEquals(WriteResult.PRECONDITION_FAILED, result);
+            assertInstanceOf(HeadResult.Found.class, store().head(key));
+        }
     }
 
     @Test
@@ -200,7 +242,7 @@ public abstract class ObjectStoreContract {
         Set<String> expected = new HashSet<>();
         List<WriteResult> written = Race.run(RACERS, i -> {
             for (int j = 0; j < 35; j++) { // more than one page of 1000
-                store().putIfAbsent(below + i + "/" + j, body(j), MARKS);
+                place(below + i + "/" + j, body(j), MARKS);
             }
             return new WriteResult.Done("");
         });
@@ -235,7 +277,11 @@ public abstract class ObjectStoreContract {
         assertArrayEquals(body(2), replaced.bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(Marks.NONE, replaced.marks());
         assertEquals(second, replaced.etag());
-        assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(3), MARKS));
+        if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
+            assertRefused(store().putIfAbsent(key, body(3), MARKS));
+        } else {
+            assertEquals(WriteResult.PRECONDITION_FAILED, store().putIfAbsent(key, body(3), MARKS));
+        }
     }
 
     @Test
@@ -244,10 +290,9 @@ public abstract class ObjectStoreContract {
         try (ObjectStore unknown = openUnknownBucket()) {
             assertEquals(Failure.Kind.NO_BUCKET,
                     assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT)).failure().kind());
-            assertEquals(Failure.Kind.NO_BUCKET,
-                    assertInstanceOf(WriteResult.NotAllowed.class, unknown.putIfAbsent(key(), bytes(1), MARKS)).failure().kind());
-            assertEquals(Failure.Kind.NO_BUCKET,
-                    assertInstanceOf(WriteResult.NotAllowed.class, unknown.put(key(), bytes(1), MARKS)).failure().kind());
+            assertNotAllowed(deviates(Deviation.CONDITIONAL_PUT_REFUSED) ? Failure.Kind.NOT_SUPPORTED : Failure.Kind.NO_BUCKET,
+                    unknown.putIfAbsent(key(), bytes(1), MARKS));
+            assertNotAllowed(Failure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
             assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
         }
     }
@@ -256,16 +301,19 @@ public abstract class ObjectStoreContract {
     @DisplayName("wrong credentials are not allowed, whatever is asked")
     void wrongCredentials() {
         String key = key();
-        String etag = done(store().putIfAbsent(key, bytes(1), MARKS)).etag();
+        String etag = place(key, bytes(1), MARKS);
         try (ObjectStore wrong = openWithWrongCredentials()) {
             assertEquals(Failure.Kind.DENIED, assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT)).failure().kind());
-            assertEquals(Failure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, wrong.head(key)).failure().kind());
+            HeadResult head = wrong.head(key);
+            assertEquals(Failure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, head).failure().kind(), head::toString);
             assertEquals(Failure.Kind.DENIED,
                     assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
-            for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS),
-                    wrong.put(key, bytes(1), MARKS),
-                    wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
-                assertEquals(Failure.Kind.DENIED, assertInstanceOf(WriteResult.NotAllowed.class, write).failure().kind());
+            boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED); // such a server refuses them to everyone
+            for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
+                assertNotAllowed(conditionsFirst ? Failure.Kind.NOT_SUPPORTED : Failure.Kind.DENIED, write);
+            }
+            for (WriteResult write : List.of(wrong.put(key, bytes(1), MARKS), wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
+                assertNotAllowed(Failure.Kind.DENIED, write);
             }
         }
         assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
@@ -289,6 +337,14 @@ public abstract class ObjectStoreContract {
         for (WriteResult result : results) {
             assertFalse(result instanceof WriteResult.NotAllowed || result instanceof WriteResult.NotSent, result::toString);
         }
+    }
+
+    private static void assertRefused(WriteResult result) {
+        assertNotAllowed(Failure.Kind.NOT_SUPPORTED, result);
+    }
+
+    private static void assertNotAllowed(Failure.Kind kind, WriteResult result) {
+        assertEquals(kind, assertInstanceOf(WriteResult.NotAllowed.class, result, result::toString).failure().kind(), result::toString);
     }
 
     private byte[] bytes(int length) {

@@ -9,16 +9,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** Lets many threads go at once. */
-final class Race {
+public final class Race {
     /** What one of the threads does. */
-    interface Racer {
+    public interface Racer {
         WriteResult run(int number) throws Exception;
     }
 
     private Race() {}
 
     /** What each of that many threads ended in, in the order of their numbers. */
-    static List<WriteResult> run(int racers, Racer racer) throws Exception {
+    public static List<WriteResult> run(int racers, Racer racer) throws Exception {
         CountDownLatch start = new CountDownLatch(1);
         List<Future<WriteResult>> futures = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

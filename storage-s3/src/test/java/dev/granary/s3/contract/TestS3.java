@@ -9,23 +9,29 @@ import java.net.URI;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.MinIOContainer;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
+import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.S3ClientBuilder;
 import software.amazon.awssdk.services.s3.model.BucketAlreadyExistsException;
 import software.amazon.awssdk.services.s3.model.BucketAlreadyOwnedByYouException;
+import software.amazon.awssdk.services.s3.model.NoSuchBucketException;
 
 /**
  * The S3 server that the tests of this process run against; started once, ends with the process, and says on standard output which it is.
  *
  * <ol>
  *   <li>The server that {@code GRANARY_TEST_S3_ENDPOINT} names, with {@code AWS_ACCESS_KEY_ID} and {@code AWS_SECRET_ACCESS_KEY}, and the
- *       bucket {@code GRANARY_TEST_S3_BUCKET} where that is set;
+ *       bucket {@code GRANARY_TEST_S3_BUCKET} and the region {@code AWS_REGION} where they are set; {@code GRANARY_TEST_S3_SERVER} says
+ *       which {@link KnownServer} it is;
  *   <li>else MinIO in a container, where Docker runs;
  *   <li>else the embedded server.
  * </ol>
@@ -36,19 +42,24 @@ public final class TestS3 {
 
     private static final String DEFAULT_BUCKET = "granary-test";
 
+    private static final String DEFAULT_REGION = "us-east-1";
+
     private static @Nullable TestS3 instance;
 
+    private final KnownServer kind;
     private final URI endpoint;
     private final String accessKey;
     private final String secretKey;
+    private final String region;
     private final String bucket;
-    private final Optional<EmbeddedS3> embedded;
+    private Optional<EmbeddedS3> embedded = Optional.empty();
 
-    private TestS3(String name, URI endpoint, String accessKey, String secretKey, String bucket, Optional<EmbeddedS3> embedded) {
-        this.embedded = embedded;
+    private TestS3(String name, KnownServer kind, URI endpoint, String accessKey, String secretKey, String region, String bucket) {
+        this.kind = kind;
         this.endpoint = endpoint;
         this.accessKey = accessKey;
         this.secretKey = secretKey;
+        this.region = region;
         this.bucket = bucket;
         createBucket();
         System.out.println("granary.test.s3=" + name + " at " + endpoint + ", bucket " + bucket);
@@ -62,6 +73,33 @@ public final class TestS3 {
         return instance;
     }
 
+    /**
+     * The server that these variables name, or none; the class comment says which.
+     *
+     * @throws IllegalStateException if the endpoint is there and something that goes with it is not
+     */
+    static Optional<TestS3> named(Map<String, String> environment) {
+        String endpoint = environment.getOrDefault("GRANARY_TEST_S3_ENDPOINT", "");
+        if (endpoint.isEmpty()) {
+            return Optional.empty();
+        }
+        KnownServer kind = KnownServer.named(environment.getOrDefault("GRANARY_TEST_S3_SERVER", ""));
+        String name = kind == KnownServer.OTHER ? "the server of GRANARY_TEST_S3_ENDPOINT" : kind.id();
+        return Optional.of(new TestS3(name, kind, URI.create(endpoint), required(environment, "AWS_ACCESS_KEY_ID"),
+                required(environment, "AWS_SECRET_ACCESS_KEY"), environment.getOrDefault("AWS_REGION", DEFAULT_REGION),
+                environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET)));
+    }
+
+    /** Where the server is known to do otherwise than Amazon S3. */
+    public Set<Deviation> deviations() {
+        return kind.deviations();
+    }
+
+    /** The bucket of the tests. */
+    public String bucket() {
+        return bucket;
+    }
+
     /** Settings for a part of the bucket that no other test uses. */
     public S3Config.Builder config() {
         return config(bucket);
@@ -71,7 +109,7 @@ public final class TestS3 {
     public S3Config.Builder config(String otherBucket) {
         return S3Config.builder(new S3Location(otherBucket, "test-" + UUID.randomUUID()))
                 .endpoint(endpoint)
-                .region("us-east-1")
+                .region(region)
                 .credentials(accessKey, secretKey);
     }
 
@@ -82,16 +120,15 @@ public final class TestS3 {
                 "GRANARY_S3_ENDPOINT", endpoint.toString(),
                 "AWS_ACCESS_KEY_ID", accessKey,
                 "AWS_SECRET_ACCESS_KEY", secretKey,
-                "AWS_REGION", "us-east-1");
+                "AWS_REGION", region);
     }
 
     /** A client of the server, for what a test does behind Granary's back; to be closed by the caller. */
     public S3Client client() {
-        return S3Client.builder()
-                .endpointOverride(endpoint)
-                .forcePathStyle(true)
-                .region(Region.US_EAST_1)
-                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(accessKey, secretKey)))
+        return builder()
+                .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
+                .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
+                .serviceConfiguration(s3 -> s3.pathStyleAccessEnabled(true).chunkedEncodingEnabled(false))
                 .build();
     }
 
@@ -105,15 +142,20 @@ public final class TestS3 {
         return Fault.each().stream().filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned)).toList();
     }
 
+    /** A client with the defaults of the AWS SDK, which not every server can talk to; to be closed by the caller. */
+    S3Client untunedClient() {
+        return builder().forcePathStyle(true).build();
+    }
+
+    private S3ClientBuilder builder() {
+        return S3Client.builder()
+                .endpointOverride(endpoint)
+                .region(Region.of(region))
+                .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create(accessKey, secretKey)));
+    }
+
     private static TestS3 find() {
-        Map<String, String> environment = System.getenv();
-        String named = environment.getOrDefault("GRANARY_TEST_S3_ENDPOINT", "");
-        if (!named.isEmpty()) {
-            return new TestS3("the server of GRANARY_TEST_S3_ENDPOINT", URI.create(named), required(environment, "AWS_ACCESS_KEY_ID"),
-                    required(environment, "AWS_SECRET_ACCESS_KEY"), environment.getOrDefault("GRANARY_TEST_S3_BUCKET", DEFAULT_BUCKET),
-                    Optional.empty());
-        }
-        return minio().orElseGet(TestS3::embedded);
+        return named(System.getenv()).or(TestS3::minio).orElseGet(TestS3::embedded);
     }
 
     private static Optional<TestS3> minio() {
@@ -123,15 +165,17 @@ public final class TestS3 {
         @SuppressWarnings("resource") // ends with the process
         MinIOContainer container = new MinIOContainer(MINIO_IMAGE);
         container.start();
-        return Optional.of(new TestS3("MinIO in a container", URI.create(container.getS3URL()), container.getUserName(),
-                container.getPassword(), DEFAULT_BUCKET, Optional.empty()));
+        return Optional.of(new TestS3("MinIO in a container", KnownServer.MINIO, URI.create(container.getS3URL()),
+                container.getUserName(), container.getPassword(), DEFAULT_REGION, DEFAULT_BUCKET));
     }
 
     private static TestS3 embedded() {
         try {
             EmbeddedS3 server = EmbeddedS3.start(null); // ends with the process
-            return new TestS3("the embedded server", server.endpoint(), server.accessKey(), server.secretKey(), DEFAULT_BUCKET,
-                    Optional.of(server));
+            TestS3 started = new TestS3("the embedded server", KnownServer.EMBEDDED, server.endpoint(), server.accessKey(),
+                    server.secretKey(), DEFAULT_REGION, DEFAULT_BUCKET);
+            started.embedded = Optional.of(server);
+            return started;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -139,9 +183,13 @@ public final class TestS3 {
 
     private void createBucket() {
         try (S3Client client = client()) {
-            client.createBucket(request -> request.bucket(bucket));
-        } catch (BucketAlreadyOwnedByYouException | BucketAlreadyExistsException exists) {
-            // as it should be
+            client.headBucket(request -> request.bucket(bucket)); // who may use a bucket may not always make one
+        } catch (NoSuchBucketException none) {
+            try (S3Client client = client()) {
+                client.createBucket(request -> request.bucket(bucket));
+            } catch (BucketAlreadyOwnedByYouException | BucketAlreadyExistsException exists) {
+                // made by another process meanwhile
+            }
         }
     }
 

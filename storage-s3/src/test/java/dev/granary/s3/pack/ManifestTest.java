@@ -79,12 +79,12 @@ class ManifestTest {
         assertEquals(List.of(1L, 2L), two.packs().stream().map(PackInfo::since).toList());
         Sha256 old = two.packs().getFirst().name();
         PackInfo merged = TestPacks.info(random, 3);
-        Manifest three = two.replacing(Set.of(old), List.of(merged));
+        Manifest three = two.replacing(Set.of(old), List.of(merged), Manifest.Loose.ALLOWED);
         assertEquals(List.of(two.packs().getLast().name(), merged.name()), three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new Manifest.Retired(old, 3)), three.retired());
         Manifest four = three.forgetting(Set.of(new Manifest.Retired(old, 3)));
         assertEquals(List.of(), four.retired());
-        Manifest five = four.with(Manifest.Loose.NONE);
+        Manifest five = four.replacing(Set.of(), List.of(), Manifest.Loose.NONE);
         assertEquals(List.of(1L, 2L, 3L, 4L, 5L), List.of(one, two, three, four, five).stream().map(Manifest::number).toList());
         assertEquals(Manifest.Loose.NONE, read(five.plus(merged).encode()).loose());
     }

@@ -62,12 +62,12 @@ public final class NotedStore extends MemoryObjectStore {
     }
 
     @Override
-    public GetResult range(String key, long offset, long length) {
+    public GetResult range(String key, long offset, int length, byte[] into) {
         synchronized (notes) {
             longestRange = Math.max(longestRange, length);
         }
         note("RANGE", key);
-        return super.range(key, offset, length);
+        return super.range(key, offset, length, into);
     }
 
     @Override

@@ -106,14 +106,14 @@ public final class TestPacks {
     public PackInfo replace(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info())))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
         remove(old);
         return with.info();
     }
 
     /** Commits that nothing lies outside of packs. */
     public void seal() {
-        done(log().commit(base -> Optional.of(base.with(Manifest.Loose.NONE))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), Manifest.Loose.NONE))));
     }
 
     /** Removes a pack from the bucket, behind the back of the manifest. */

@@ -188,7 +188,8 @@ class WarmingTest {
             places.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(place -> wanted.add(place.id()));
             long partBytes = 1L << bucket.random().nextInt(10, 23);
             PackIndex index = ((PackIndex.Read.Ok) read).index();
-            List<Part> parts = Part.of(TestPacks.info(bucket.random(), 1), index, partBytes, place -> wanted.contains(place.id()));
+            List<Part> parts = Part.of(TestPacks.info(bucket.random(), 1),
+                    index.places().stream().filter(place -> wanted.contains(place.id())).toList(), partBytes);
             List<Place> inParts = parts.stream().flatMap(part -> part.places().stream()).toList();
             assertEquals(places.stream().filter(place -> wanted.contains(place.id())).toList(), inParts);
             for (Part part : parts) {

@@ -1,0 +1,5 @@
+/** Servers as processes of their own, for the scripts in {@code it/servers}. */
+@NullMarked
+package dev.granary.it.servers;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,16 @@
+package dev.granary.s3;
+
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.s3.contract.KnownServer;
+import dev.granary.s3.contract.ScriptedServer;
+
+/** Ceph's object gateway, where its packages are installed, as a bucket tier through {@link S3Client#MINIO}. */
+class CephMinioBucketTierTest extends PersistentCacheContract {
+    private final S3Config config = ScriptedServer.of(KnownServer.CEPH).config().client(S3Client.MINIO).build();
+
+    @Override
+    protected PersistentCache openCache() {
+        return BucketTier.open(config);
+    }
+}
