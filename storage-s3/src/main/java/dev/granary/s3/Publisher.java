@@ -31,7 +31,7 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>conflict</td><td>create again after a pause, at most three times</td></tr>
  * <tr><td></td><td>unknown</td><td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
  * <tr><td></td><td>not supported</td><td>inspect, where a trial shows that plain writes work; else as not allowed</td></tr>
- * <tr><td></td><td>not allowed</td><td>refused; the tier is only read for a while</td></tr>
+ * <tr><td></td><td>not allowed</td><td>refused, or unknown where an earlier attempt may have landed; the tier is only read for a while</td></tr>
  * <tr><td>inspect (HEAD)</td><td>my put id</td><td>stored</td></tr>
  * <tr><td></td><td>same content hash, no suspicion</td><td>duplicate; refresh where it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
@@ -183,7 +183,8 @@ final class Publisher {
 
         private Step refused(Failure refusal) {
             pause.begin(refusal);
-            return new Step.Done(new StoreResult.Refused(refusal.toString()));
+            String reason = refusal.toString();
+            return unknowns == 0 ? new Step.Done(new StoreResult.Refused(reason)) : givenUp(reason); // an earlier attempt may have landed
         }
 
         private Step write() throws InterruptedException {
@@ -233,7 +234,7 @@ final class Publisher {
                 case WriteResult.NotSent unsent -> givenUp(unsent.failure().toString());
                 case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED -> new Step.Write();
                 case WriteResult.NotAllowed refused ->
-                    new Step.Done(new StoreResult.Failed("the damaged entry in the way could not be replaced: " + refused.failure()));
+                    givenUp("the damaged entry in the way could not be replaced: " + refused.failure());
             };
         }
 

@@ -10,6 +10,7 @@ import com.sun.net.httpserver.HttpsServer;
 import dev.granary.cache.contract.Seed;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.Failure;
@@ -225,7 +226,7 @@ class BucketCheckTest {
     @Test
     @DisplayName("O9 no right to list: an absent object looks forbidden, although all else is allowed")
     void noListing() {
-        Failure denied = MemoryObjectStore.DENIED;
+        Failure denied = Fault.DENIED;
         MemoryObjectStore store = new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {

@@ -1,6 +1,6 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,7 +13,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.TestPacks;

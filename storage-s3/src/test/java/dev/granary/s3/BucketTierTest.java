@@ -1,8 +1,8 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -18,11 +18,10 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -179,7 +178,7 @@ class BucketTierTest {
         Entry known = entries.entry(10);
         tier.store(known);
         store.forgetRequests();
-        store.script(new Fault.Write(WriteResult.failed(DENIED)));
+        store.script(new Fault.Lost(DENIED));
         assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(10)));
         Entry later = entries.entry(10);
         assertInstanceOf(StoreResult.Refused.class, tier.store(later));
@@ -223,7 +222,7 @@ class BucketTierTest {
         for (int i = 0; i < 50; i++) {
             tier.load(entries.id());
             tier.store(entry);
-            store.script(new Fault.Get(new GetResult.Unavailable(DENIED)));
+            store.script(new Fault.Lost(DENIED));
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
         }
         assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());

@@ -1,7 +1,7 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -14,11 +14,9 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Failure;
-import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -143,7 +141,7 @@ class LearnedCapabilitiesTest {
     @DisplayName("R15 a refused marker: everything is assumed, nothing is probed, and it is not asked for again")
     void refused() {
         MemoryObjectStore store = new MemoryObjectStore();
-        store.script(new Fault.Get(new GetResult.Unavailable(DENIED)));
+        store.script(new Fault.Lost(DENIED));
         BucketTier tier = process(store);
         publish(tier);
         timing.pass(Duration.ofDays(1));
@@ -216,9 +214,9 @@ class LearnedCapabilitiesTest {
         MemoryObjectStore store = new MemoryObjectStore();
         BucketTier tier = process(store);
         publish(tier);
-        WriteResult bad = WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 400, "EntityTooLarge", "too large"));
+        Failure bad = new Failure(Failure.Kind.NOT_SUPPORTED, 400, "EntityTooLarge", "too large");
         store.forgetRequests();
-        store.script(new Fault.Write(bad));
+        store.script(new Fault.Lost(bad));
         assertInstanceOf(StoreResult.Refused.class, tier.store(entries.entry(20)));
         assertEquals(List.of("PUT none-match"), store.requests());
         assertEquals(config.readOnlyPause(), tier.statistics().readOnlyFor());

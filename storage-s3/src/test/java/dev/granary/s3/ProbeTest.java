@@ -1,7 +1,7 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,7 +10,7 @@ import dev.granary.cache.contract.Seed;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
@@ -147,7 +147,7 @@ class ProbeTest {
     void lostAnswers() {
         for (int step = 0; step < 6; step++) {
             for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500),
-                    new Fault.Write(WriteResult.CONFLICT))) {
+                    new Fault.Conflicting(Fault.Moment.BEFORE))) {
                 MemoryObjectStore store = new MemoryObjectStore();
                 for (int i = 0; i < step; i++) {
                     store.script(new Fault.None());

@@ -1,8 +1,8 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -19,11 +19,10 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.Publisher.Existing;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Arrays;
@@ -222,7 +221,7 @@ class PublisherTest {
     @Test
     @DisplayName("R2 conflicts: again after growing random pauses, at most three times")
     void conflicts() {
-        Fault conflict = new Fault.Write(WriteResult.CONFLICT);
+        Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(3, timing.pauses().size());
@@ -246,7 +245,7 @@ class PublisherTest {
     @DisplayName("R3 not allowed, not supported: refused, and the tier is told to be read-only for a while")
     void refused() {
         for (Failure failure : List.of(DENIED, NOT_SUPPORTED)) {
-            store.script(new Fault.Write(WriteResult.failed(failure)));
+            store.script(new Fault.Lost(failure));
             assertInstanceOf(StoreResult.Refused.class, publish());
             assertEquals(failure, pause.reason().orElseThrow());
             timing.pass(Duration.ofMinutes(5));
@@ -256,9 +255,22 @@ class PublisherTest {
     }
 
     @Test
+    @DisplayName("R3 refused after an attempt without an answer: that one may have landed, so nobody knows")
+    void refusedAfterUnknown() {
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+        assertEquals(DENIED, pause.reason().orElseThrow());
+        store.place(KEY, entries.bytes(300), Marks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
     @DisplayName("nothing was sent: failed, not unknown")
     void unsent() {
-        store.script(new Fault.Write(WriteResult.failed(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        store.script(new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone")));
         assertInstanceOf(StoreResult.Failed.class, publish());
         assertEquals(List.of("PUT none-match"), store.requests());
     }
@@ -363,7 +375,7 @@ class PublisherTest {
     @Test
     @DisplayName("R2 a conditional write that is not supported: plain from then on where a trial says so, else read-only")
     void conditionRefused() {
-        store.script(new Fault.Write(WriteResult.failed(NOT_SUPPORTED)));
+        store.script(new Fault.Lost(NOT_SUPPORTED));
         capabilities.afterTrial = ConditionalWrites.NONE;
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
@@ -372,7 +384,7 @@ class PublisherTest {
         store.place(KEY, entries.bytes(300), Marks.NONE);
         store.forgetRequests();
         capabilities.afterTrial = ConditionalWrites.FULL;
-        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Write(WriteResult.failed(NOT_SUPPORTED)));
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
         assertInstanceOf(StoreResult.Stored.class, publish());
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
     }
@@ -402,7 +414,7 @@ class PublisherTest {
     void refreshFails() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.Write(WriteResult.failed(DENIED)), new Fault.Write(WriteResult.CONFLICT))) {
+        for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.Lost(DENIED), new Fault.Conflicting(Fault.Moment.BEFORE))) {
             store.script(new Fault.None(), new Fault.None(), fault);
             assertInstanceOf(StoreResult.Duplicate.class, publish());
         }

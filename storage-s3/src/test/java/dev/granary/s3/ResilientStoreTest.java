@@ -1,12 +1,12 @@
 package dev.granary.s3;
 
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
+import static dev.granary.s3.contract.Fault.ERROR_500;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;

@@ -2,6 +2,7 @@ package dev.granary.s3.aws;
 
 import dev.granary.s3.store.Answers;
 import dev.granary.s3.store.BoundedBody;
+import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -170,11 +171,14 @@ final class AwsStore implements ObjectStore {
             } catch (RuntimeException e) {
                 return new ListResult.Unavailable(Answers.failure(e));
             }
+            if (page.isTruncated() == null) { // the SDK makes an empty listing of whatever comes with status 200
+                return new ListResult.Unavailable(Failure.of(Failure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
+            }
             for (S3Object object : page.contents()) {
                 visitor.accept(listed(object));
                 count++;
             }
-            next = Boolean.TRUE.equals(page.isTruncated()) ? page.nextContinuationToken() : null;
+            next = page.isTruncated() ? page.nextContinuationToken() : null;
         } while (next != null);
         return new ListResult.Complete(count);
     }

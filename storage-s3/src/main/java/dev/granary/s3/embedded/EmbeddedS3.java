@@ -11,7 +11,6 @@ import java.util.Properties;
 import org.gaul.s3proxy.BlobStores;
 import org.gaul.s3proxy.S3Proxy;
 import org.gaul.s3proxy.auth.AuthenticationType;
-import org.gaul.s3proxy.blobstore.BlobStore;
 import org.gaul.shaded.org.eclipse.jetty.server.Server;
 import org.jspecify.annotations.Nullable;
 
@@ -19,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * An S3-compatible server inside the JVM: S3Proxy on a port of the loopback interface that the system chooses, with credentials made for
  * this one server. For the demo and for tests, not for service. Thread-safe.
  *
- * <p>Conditional writes are exact and reads are whole, see {@link LockedBlobStore}. A key and another one that continues it after a slash
+ * <p>Conditional writes are exact, unless {@link #conditions} says otherwise, and reads are whole, see {@link LockedBlobStore}. A key and another one that continues it after a slash
  * cannot both exist. Objects pass through memory as a whole.
  */
 public final class EmbeddedS3 implements AutoCloseable {
@@ -27,12 +26,12 @@ public final class EmbeddedS3 implements AutoCloseable {
     private static final int SECRET_BYTES = 20;
 
     private final S3Proxy server;
-    private final BlobStore blobs;
+    private final LockedBlobStore blobs;
     private final Gate gate = new Gate();
     private final String accessKey;
     private final String secretKey;
 
-    private EmbeddedS3(BlobStore blobs) throws IOException {
+    private EmbeddedS3(LockedBlobStore blobs) throws IOException {
         this.blobs = blobs;
         SecureRandom random = new SecureRandom();
         this.accessKey = "granary" + hex(random, 4);
@@ -89,6 +88,16 @@ public final class EmbeddedS3 implements AutoCloseable {
         if (!blobs.containerExists(name)) {
             blobs.createContainer(name);
         }
+    }
+
+    /** Lets the server keep, ignore or half keep the conditions of all writes from now on. */
+    public void conditions(Conditions now) {
+        blobs.conditions(now);
+    }
+
+    /** Lets the server do so with the next write of the object {@code key}, in whatever bucket, and with no other. */
+    public void conditionsOfNextWrite(String key, Conditions next) {
+        blobs.conditionsOfNextWrite(key, next);
     }
 
     /** What came in since the start or the last {@link #resetRequests}. */

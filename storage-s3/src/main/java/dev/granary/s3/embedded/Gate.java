@@ -6,8 +6,14 @@ import org.gaul.shaded.org.eclipse.jetty.server.Request;
 import org.gaul.shaded.org.eclipse.jetty.server.Response;
 import org.gaul.shaded.org.eclipse.jetty.util.Callback;
 
-/** The one place that every request passes on its way into the server: it counts what came over the wire, before anything is answered. */
+/**
+ * The one place that every request passes on its way into the server: it counts what came over the wire, before anything is answered, and
+ * keeps the condition of a write at hand while that is carried out.
+ */
 final class Gate extends Handler.Wrapper {
+    /** The If-Match header of the PUT that this thread carries out; bound only where there is one. */
+    static final ScopedValue<String> IF_MATCH = ScopedValue.newInstance();
+
     private static final int GET = 0;
     private static final int HEAD = 1;
     private static final int PUT = 2;
@@ -20,7 +26,10 @@ final class Gate extends Handler.Wrapper {
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
-        return super.handle(request, response, callback);
+        String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
+        return ifMatch == null
+                ? super.handle(request, response, callback)
+                : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
     }
 
     RequestCounts counts() {

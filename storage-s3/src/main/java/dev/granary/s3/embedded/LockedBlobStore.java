@@ -6,8 +6,11 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.gaul.s3proxy.blobstore.BlobStore;
@@ -35,12 +38,15 @@ import software.amazon.awssdk.services.s3.model.PutObjectResponse;
  * behind check If-Match first and write then, and stream a file that a writer may replace meanwhile.
  *
  * <p>A read-write lock for each group of keys; bodies are read from the network before the lock is taken, and into memory while it is
- * held, so that no slow client blocks another.
+ * held, so that no slow client blocks another. For tests it breaks that promise on demand, see {@link Conditions}.
  */
 final class LockedBlobStore extends ForwardingBlobStore {
     private static final int GROUPS = 512;
+    private static final long RACE_NANOS = 2_000_000;
 
     private final ReadWriteLock[] locks = new ReadWriteLock[GROUPS];
+    private final Map<String, Conditions> ofNextWrite = new ConcurrentHashMap<>();
+    private volatile Conditions conditions = Conditions.KEPT;
 
     LockedBlobStore(BlobStore behind) {
         super(behind);
@@ -49,9 +55,33 @@ final class LockedBlobStore extends ForwardingBlobStore {
         }
     }
 
+    /** What becomes of the conditions of all writes from now on. */
+    void conditions(Conditions now) {
+        conditions = now;
+    }
+
+    /** What becomes of the condition of the next write of that object, and of no other. */
+    void conditionsOfNextWrite(String key, Conditions next) {
+        ofNextWrite.put(key, next);
+    }
+
     @Override
     public PutObjectResponse putBlob(PutObjectRequest request, InputStream body) {
         byte[] bytes = drain(body);
+        Conditions mine = ofNextWrite.remove(request.key());
+        return switch (mine == null ? conditions : mine) {
+            case KEPT -> put(request, bytes);
+            case IGNORED -> put(unconditional(request), bytes);
+            case RACY -> {
+                requireMatch(request);
+                requireNone(request);
+                LockSupport.parkNanos(RACE_NANOS); // others look, too
+                yield put(unconditional(request), bytes);
+            }
+        };
+    }
+
+    private PutObjectResponse put(PutObjectRequest request, byte[] bytes) {
         Lock lock = lock(request.bucket(), request.key()).writeLock();
         lock.lock();
         try {
@@ -79,12 +109,15 @@ final class LockedBlobStore extends ForwardingBlobStore {
         }
     }
 
+    /** Where the condition of a write is to be ignored, S3Proxy, which asks this before it hands the write over, is told what it wants to hear. */
     @Override
     public HeadObjectResponse blobMetadata(HeadObjectRequest request) {
         Lock lock = lock(request.bucket(), request.key()).readLock();
         lock.lock();
         try {
-            return super.blobMetadata(request);
+            HeadObjectResponse there = super.blobMetadata(request);
+            boolean isIgnored = ofNextWrite.getOrDefault(request.key(), conditions) == Conditions.IGNORED;
+            return there != null && isIgnored && Gate.IF_MATCH.isBound() ? there.toBuilder().eTag(Gate.IF_MATCH.get()).build() : there;
         } finally {
             lock.unlock();
         }
@@ -132,6 +165,17 @@ final class LockedBlobStore extends ForwardingBlobStore {
         if (there == null || !unquoted(there.eTag()).equals(unquoted(request.ifMatch()))) {
             throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
         }
+    }
+
+    /** The stores behind do this themselves, under their own lock. */
+    private void requireNone(PutObjectRequest request) {
+        if (request.ifNoneMatch() != null && blobMetadataIfPresent(request.bucket(), request.key()) != null) {
+            throw S3Exceptions.fromStatusCode(HTTP_PRECON_FAILED);
+        }
+    }
+
+    private static PutObjectRequest unconditional(PutObjectRequest request) {
+        return request.toBuilder().ifMatch(null).ifNoneMatch(null).build();
     }
 
     private static String unquoted(@Nullable String etag) {

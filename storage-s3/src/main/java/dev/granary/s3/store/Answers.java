@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
+import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
 import java.security.cert.CertPathBuilderException;
@@ -85,7 +86,7 @@ public final class Answers {
             } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
                     || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
                 kind = TLS;
-            } else if (kind == BROKEN && !(t instanceof IOException) && isTimeout(t)) {
+            } else if (kind == BROKEN && (isClosedHere(t) || (!(t instanceof IOException) && isTimeout(t)))) {
                 kind = TIMEOUT;
             }
             if (t.getCause() == t) {
@@ -121,6 +122,11 @@ public final class Answers {
 
     private static boolean isMissingBucket(String code) {
         return code.equals("NoSuchBucket");
+    }
+
+    /** OkHttp ends a call whose deadline has passed by closing its socket, and the MinIO client tells only that. */
+    private static boolean isClosedHere(Throwable t) {
+        return t instanceof SocketException && "Socket closed".equals(t.getMessage());
     }
 
     private static boolean isTimeout(Throwable t) {

@@ -63,7 +63,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         if (has(Deviation.REFUSES_WRITES)) {
             return BAD_REQUEST;
         }
-        return has(Deviation.FORBIDS_WRITES) ? WriteResult.failed(DENIED) : super.put(key, body, marks);
+        return has(Deviation.FORBIDS_WRITES) ? WriteResult.failed(Fault.DENIED) : super.put(key, body, marks);
     }
 
     @Override
@@ -105,7 +105,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     @Override
     public synchronized WriteResult delete(String key) {
         if (has(Deviation.FORBIDS_DELETIONS)) {
-            return WriteResult.failed(DENIED);
+            return WriteResult.failed(Fault.DENIED);
         }
         deleted.add(key);
         return super.delete(key);
@@ -134,7 +134,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         if (result instanceof WriteResult.Done) {
             winners.computeIfAbsent(race, _ -> new HashSet<>()).add(Thread.currentThread());
         } else if (has(Deviation.LOSES_WITH_500) && result instanceof WriteResult.PreconditionFailed && isOthers(race)) {
-            return WriteResult.failed(ERROR_500);
+            return WriteResult.failed(Fault.ERROR_500);
         }
         return result;
     }

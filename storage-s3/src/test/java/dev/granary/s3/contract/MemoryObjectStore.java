@@ -1,5 +1,7 @@
 package dev.granary.s3.contract;
 
+import dev.granary.s3.contract.Fault.Moment;
+import dev.granary.s3.embedded.Conditions;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -18,51 +20,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * An object store in memory that keeps every promise, until it is told to break one: each {@link Fault} in the script happens to one request.
- * It writes down what it was asked. Thread-safe.
+ * An object store in memory that keeps every promise, until it is told to break one: each {@link Fault} of the script happens to one request,
+ * and when the script has ended, what the {@link FaultPlan} says. What takes time on the wire takes none here; a write that comes late comes
+ * just before the next but one request. It writes down what it was asked. Thread-safe.
  */
 public class MemoryObjectStore implements ObjectStore {
-    /** What happens to one request. */
-    public sealed interface Fault {
-        /** Nothing. */
-        record None() implements Fault {}
-
-        /** The request never arrives. */
-        record Lost(Failure failure) implements Fault {}
-
-        /** The request is carried out, its answer is lost. */
-        record AnswerLost(Failure failure) implements Fault {}
-
-        /** Something happens just before the request is carried out. */
-        record Meanwhile(Runnable event) implements Fault {}
-
-        /** The request is carried out and its answer is lost; then something happens. */
-        record AnswerLostThen(Failure failure, Runnable event) implements Fault {}
-
-        /** The request is not carried out, and ends in this. */
-        record Write(WriteResult result) implements Fault {}
-
-        /** The request is not carried out, and ends in this. */
-        record Get(GetResult result) implements Fault {}
-    }
-
-    /** No answer within the deadline. */
-    public static final Failure TIMEOUT = Failure.of(Failure.Kind.TIMEOUT, "no answer");
-
-    /** A failure of the server. */
-    public static final Failure ERROR_500 = new Failure(Failure.Kind.SERVER, 500, "InternalError", "a failure");
-
-    /** A refusal. */
-    public static final Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "not for you");
-
     private record Stored(MemorySegment body, String etag, long writtenMillis, Marks marks) {}
 
     private final Map<String, Stored> objects = new TreeMap<>();
     private final Deque<Fault> script = new ArrayDeque<>();
+    private final Deque<Runnable> late = new ArrayDeque<>();
     private final List<String> requests = new ArrayList<>();
+    private FaultPlan plan = FaultPlan.SOUND;
+    private int lateFrom;
     private int versions;
     private long nowMillis = 1_700_000_000_000L;
 
@@ -76,6 +51,11 @@ public class MemoryObjectStore implements ObjectStore {
         script.clear();
     }
 
+    /** What happens to requests that the script says nothing of. */
+    public synchronized void plan(FaultPlan next) {
+        plan = next;
+    }
+
     /** What was asked so far, such as {@code PUT none-match}, in order. */
     public synchronized List<String> requests() {
         return List.copyOf(requests);
@@ -84,6 +64,18 @@ public class MemoryObjectStore implements ObjectStore {
     /** Forgets what was asked. */
     public synchronized void forgetRequests() {
         requests.clear();
+    }
+
+    /** How many writes have not arrived yet. */
+    public synchronized int underWay() {
+        return late.size();
+    }
+
+    /** Carries out what has not arrived yet. */
+    public synchronized void land() {
+        while (!late.isEmpty()) {
+            late.remove().run();
+        }
     }
 
     /** Puts an object in place, whatever is there; not a request. */
@@ -127,86 +119,125 @@ public class MemoryObjectStore implements ObjectStore {
         if (!(read instanceof GetResult.Found found)) {
             return read;
         }
-        MemorySegment part = MemorySegment.ofArray(into).asSlice(0, found.bytes().byteSize());
-        part.copyFrom(found.bytes());
-        return new GetResult.Found(part, found.etag(), found.marks());
+        int count = (int) Math.min(found.bytes().byteSize(), into.length);
+        MemorySegment part = MemorySegment.ofArray(into).asSlice(0, count);
+        part.copyFrom(found.bytes().asSlice(0, count));
+        return new GetResult.Found(part, found.etag(), found.dates(), found.marks());
     }
 
     private synchronized GetResult read(String name, String key, long offset, long length, long limit) {
-        return switch (next(name)) {
+        return switch (next(name, key)) {
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> part(key, offset, length, limit);
             case Fault.Lost lost -> new GetResult.Unavailable(lost.failure());
             case Fault.AnswerLost lost -> new GetResult.Unavailable(lost.failure());
-            case Fault.AnswerLostThen lost -> new GetResult.Unavailable(lost.failure());
-            case Fault.Get answer -> answer.result();
-            case Fault.Write write -> throw new IllegalStateException("The script has " + write + " for a read");
-            case Fault.None _, Fault.Meanwhile _ -> {
-                Stored stored = objects.get(key);
-                if (stored == null) {
-                    yield GetResult.ABSENT;
-                }
-                long from = Math.min(offset, stored.body().byteSize());
-                long count = Math.min(length, stored.body().byteSize() - from);
-                MemorySegment part = MemorySegment.ofArray(stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
-                yield count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
+            case Fault.AnswerLostThen lost -> {
+                lost.event().run();
+                yield new GetResult.Unavailable(lost.failure());
             }
+            case Fault.Late _ -> new GetResult.Unavailable(Fault.TIMEOUT);
+            case Fault.Conflicting _ -> new GetResult.Unavailable(FalseAnswers.conflict());
+            case Fault.PreconditionFailed _ -> new GetResult.Unavailable(FalseAnswers.preconditionFailed());
+            case Fault.Blank _ -> FalseAnswers.blank();
+            case Fault.Page _ -> FalseAnswers.page();
+            case Fault.Changed changed -> FalseAnswers.get(part(key, offset, length, limit), changed.change(), limit,
+                    () -> part(another(key), offset, length, limit));
         };
+    }
+
+    private GetResult part(String key, long offset, long length, long limit) {
+        Stored stored = objects.get(key);
+        if (stored == null) {
+            return GetResult.ABSENT;
+        }
+        long from = Math.min(offset, stored.body().byteSize());
+        long count = Math.min(length, stored.body().byteSize() - from);
+        MemorySegment part = MemorySegment.ofArray(stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
+        return count > limit ? new GetResult.TooLarge(limit) : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
     }
 
     @Override
     public synchronized HeadResult head(String key) {
-        return switch (next("HEAD")) {
+        return switch (next("HEAD", key)) {
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> about(key);
             case Fault.Lost lost -> new HeadResult.Unavailable(lost.failure());
             case Fault.AnswerLost lost -> new HeadResult.Unavailable(lost.failure());
-            case Fault.AnswerLostThen lost -> new HeadResult.Unavailable(lost.failure());
-            case Fault.Get get -> throw new IllegalStateException("The script has " + get + " for a HEAD");
-            case Fault.Write write -> throw new IllegalStateException("The script has " + write + " for a HEAD");
-            case Fault.None _, Fault.Meanwhile _ -> {
-                Stored stored = objects.get(key);
-                yield stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
+            case Fault.AnswerLostThen lost -> {
+                lost.event().run();
+                yield new HeadResult.Unavailable(lost.failure());
             }
+            case Fault.Late _ -> new HeadResult.Unavailable(Fault.TIMEOUT);
+            case Fault.Conflicting _ -> new HeadResult.Unavailable(FalseAnswers.conflict());
+            case Fault.PreconditionFailed _ -> new HeadResult.Unavailable(FalseAnswers.preconditionFailed());
+            case Fault.Blank _, Fault.Page _ -> FalseAnswers.bare();
+            case Fault.Changed changed -> FalseAnswers.head(about(key), changed.change(), () -> about(another(key)));
         };
+    }
+
+    private HeadResult about(String key) {
+        Stored stored = objects.get(key);
+        return stored == null ? HeadResult.ABSENT : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
     }
 
     @Override
     public WriteResult put(String key, byte[] body, Marks marks) {
-        return write("PUT", () -> written(key, body, marks));
+        return write("PUT", key, _ -> written(key, body, marks));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write("PUT none-match", () -> objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : written(key, body, marks));
+        return write("PUT none-match", key,
+                conditions -> conditions == Conditions.IGNORED || !objects.containsKey(key) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write("PUT match", () -> isVersion(key, etag) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+        return write("PUT match", key, conditions -> isVersion(key, etag, conditions) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return write("DELETE match", () -> isVersion(key, etag) ? deleted(key) : WriteResult.PRECONDITION_FAILED);
+        return write("DELETE match", key, conditions -> isVersion(key, etag, conditions) ? deleted(key) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
     public WriteResult delete(String key) {
-        return write("DELETE", () -> deleted(key));
+        return write("DELETE", key, _ -> deleted(key));
     }
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         List<Listed> found = new ArrayList<>();
+        Failure lost;
         synchronized (this) {
-            if (next("LIST") instanceof Fault.Lost lost) {
-                return new ListResult.Unavailable(lost.failure());
-            }
+            lost = listFailure(next("LIST", prefix));
             objects.forEach((key, stored) -> {
                 if (key.startsWith(prefix)) {
                     found.add(new Listed(key, stored.body().byteSize(), stored.etag(), stored.writtenMillis()));
                 }
             });
         }
+        if (lost != null) {
+            return new ListResult.Unavailable(lost);
+        }
         found.forEach(visitor);
         return new ListResult.Complete(found.size());
+    }
+
+    private static @Nullable Failure listFailure(Fault fault) {
+        return switch (fault) {
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> null;
+            case Fault.Lost lost -> lost.failure();
+            case Fault.AnswerLost lost -> lost.failure();
+            case Fault.AnswerLostThen lost -> {
+                lost.event().run();
+                yield lost.failure();
+            }
+            case Fault.Late _ -> Fault.TIMEOUT;
+            case Fault.Conflicting _ -> FalseAnswers.conflict();
+            case Fault.PreconditionFailed _ -> FalseAnswers.preconditionFailed();
+            case Fault.Blank _, Fault.Page _ -> Fault.RESET;
+            case Fault.Changed changed -> changed.change() == Fault.Change.TRUNCATED ? Fault.RESET : null;
+        };
     }
 
     @Override
@@ -214,27 +245,46 @@ public class MemoryObjectStore implements ObjectStore {
         // nothing is held
     }
 
-    private synchronized WriteResult write(String name, Supplier<WriteResult> change) {
-        return switch (next(name)) {
-            case Fault.None _, Fault.Meanwhile _ -> change.get();
+    private synchronized WriteResult write(String name, String key, Function<Conditions, WriteResult> change) {
+        Supplier<WriteResult> sound = () -> change.apply(Conditions.KEPT);
+        boolean isDeletion = name.startsWith("DELETE");
+        return switch (next(name, key)) {
+            case Fault.None _, Fault.Meanwhile _, Fault.Delayed _ -> sound.get();
             case Fault.Lost lost -> WriteResult.failed(lost.failure());
-            case Fault.AnswerLost lost -> {
-                WriteResult unheard = change.get();
-                yield WriteResult.failed(lost.failure());
-            }
+            case Fault.AnswerLost lost -> instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
             case Fault.AnswerLostThen lost -> {
-                WriteResult unheard = change.get();
+                WriteResult told = instead(Moment.AFTER, sound, WriteResult.failed(lost.failure()));
                 lost.event().run();
-                yield WriteResult.failed(lost.failure());
+                yield told;
             }
-            case Fault.Write answer -> answer.result();
-            case Fault.Get get -> throw new IllegalStateException("The script has " + get + " for a write");
+            case Fault.Late _ -> {
+                late.add(() -> instead(Moment.AFTER, sound, WriteResult.CONFLICT));
+                lateFrom = requests.size() + 2;
+                yield WriteResult.failed(Fault.TIMEOUT);
+            }
+            case Fault.Conflicting told -> instead(told.moment(), sound, WriteResult.CONFLICT);
+            case Fault.PreconditionFailed told -> instead(told.moment(), sound, WriteResult.PRECONDITION_FAILED);
+            case Fault.Blank told -> instead(told.moment(), sound, FalseAnswers.bareWrite(isDeletion));
+            case Fault.Page told -> instead(told.moment(), sound, FalseAnswers.bareWrite(isDeletion));
+            case Fault.Changed changed -> FalseAnswers.write(sound.get(), changed.change());
+            case Fault.Conditioned how -> change.apply(how.conditions());
         };
     }
 
-    private Fault next(String request) {
-        requests.add(request);
-        Fault fault = script.isEmpty() ? new Fault.None() : script.remove();
+    private static WriteResult instead(Moment moment, Supplier<WriteResult> sound, WriteResult told) {
+        if (moment == Moment.AFTER) {
+            WriteResult unheard = sound.get();
+        }
+        return told;
+    }
+
+    private Fault next(String operation, String key) {
+        S3Request request = new S3Request(requests.size(), operation, key);
+        requests.add(operation);
+        if (requests.size() >= lateFrom) {
+            land();
+        }
+        Fault fault = script.isEmpty() ? plan.next(request) : script.remove();
         if (fault instanceof Fault.Meanwhile meanwhile) {
             meanwhile.event().run();
         }
@@ -260,9 +310,14 @@ public class MemoryObjectStore implements ObjectStore {
         return MemorySegment.ofArray(body.clone());
     }
 
-    private boolean isVersion(String key, String etag) {
+    private boolean isVersion(String key, String etag, Conditions conditions) {
         Stored stored = objects.get(key);
-        return stored != null && stored.etag().equals(etag);
+        return stored != null && (conditions == Conditions.IGNORED || stored.etag().equals(etag));
+    }
+
+    /** The first other key; the key itself where there is none. */
+    private String another(String key) {
+        return objects.keySet().stream().filter(other -> !other.equals(key)).findFirst().orElse(key);
     }
 
     private Stored stored(String key) {

@@ -6,6 +6,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -51,6 +52,7 @@ public final class TestS3 {
     private final String secretKey;
     private final String region;
     private final String bucket;
+    private Optional<EmbeddedS3> embedded = Optional.empty();
 
     private TestS3(String name, KnownServer kind, URI endpoint, String accessKey, String secretKey, String region, String bucket) {
         this.kind = kind;
@@ -130,6 +132,16 @@ public final class TestS3 {
                 .build();
     }
 
+    /** A faulty way to the server; to be closed by the caller. */
+    public FaultyS3 faulty() throws IOException {
+        return embedded.isPresent() ? FaultyS3.inFrontOf(embedded.get()) : FaultyS3.inFrontOf(endpoint);
+    }
+
+    /** {@link Fault#each} that {@link #faulty} can do: without the broken conditions where the server cannot be told to break them. */
+    public List<Fault> faults() {
+        return Fault.each().stream().filter(fault -> embedded.isPresent() || !(fault instanceof Fault.Conditioned)).toList();
+    }
+
     /** A client with the defaults of the AWS SDK, which not every server can talk to; to be closed by the caller. */
     S3Client untunedClient() {
         return builder().forcePathStyle(true).build();
@@ -160,8 +172,10 @@ public final class TestS3 {
     private static TestS3 embedded() {
         try {
             EmbeddedS3 server = EmbeddedS3.start(null); // ends with the process
-            return new TestS3("the embedded server", KnownServer.EMBEDDED, server.endpoint(), server.accessKey(), server.secretKey(),
-                    DEFAULT_REGION, DEFAULT_BUCKET);
+            TestS3 started = new TestS3("the embedded server", KnownServer.EMBEDDED, server.endpoint(), server.accessKey(),
+                    server.secretKey(), DEFAULT_REGION, DEFAULT_BUCKET);
+            started.embedded = Optional.of(server);
+            return started;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,18 +1,17 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.pack.ManifestLog.Committed;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.WriteResult;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -158,7 +157,7 @@ class ManifestCommitTest {
         assertEquals(2, TestPacks.done(commitWith(first)).number());
         assertEquals(List.of(other.name(), mine.name()), committed());
         store.keys().forEach(store::remove);
-        assertEquals(1, TestPacks.done(commitWith(new Fault.Write(WriteResult.CONFLICT))).number());
+        assertEquals(1, TestPacks.done(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE))).number());
         assertEquals(List.of(mine.name()), committed());
     }
 
@@ -168,7 +167,7 @@ class ManifestCommitTest {
         int[] plans = {0};
         commitWith(); // so that there is a manifest before
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None());
-        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Write(WriteResult.CONFLICT));
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
         Committed committed = log.commit(base -> {
             plans[0]++;
             return base.packs().stream().anyMatch(pack -> pack.name().equals(other.name())) ? Optional.empty() : Optional.of(base.plus(other));

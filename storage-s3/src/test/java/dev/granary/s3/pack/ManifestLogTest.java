@@ -1,7 +1,7 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Marks;
 import java.nio.ByteBuffer;
 import java.util.List;

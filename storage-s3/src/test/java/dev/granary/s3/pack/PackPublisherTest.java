@@ -1,7 +1,7 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.s3.contract.MemoryObjectStore.DENIED;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -11,8 +11,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
-import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.contract.Fault;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -183,7 +182,7 @@ class PackPublisherTest {
         for (Fault[] faults : List.of(
                 new Fault[] {new Fault.Lost(DENIED)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)},
-                new Fault[] {new Fault.Write(WriteResult.CONFLICT), new Fault.Write(WriteResult.CONFLICT), new Fault.Write(WriteResult.CONFLICT)})) {
+                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
             heard.clear();
             store.script(faults);
             List<Entry> all = some(5);
@@ -208,7 +207,7 @@ class PackPublisherTest {
                 new Fault[] {new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
                 new Fault[] {new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
-                new Fault[] {new Fault.Write(WriteResult.CONFLICT), new Fault.AnswerLost(TIMEOUT), new Fault.Write(WriteResult.CONFLICT)})) {
+                new Fault[] {new Fault.Conflicting(Fault.Moment.BEFORE), new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE)})) {
             heard.clear();
             store.keys().forEach(store::remove);
             List<Entry> all = some(5);
@@ -252,7 +251,7 @@ class PackPublisherTest {
         List<Entry> all = some(5);
         add(all);
         Fault none = new Fault.None();
-        store.script(none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Write(WriteResult.CONFLICT));
+        store.script(none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertEquals(1, packObjects());

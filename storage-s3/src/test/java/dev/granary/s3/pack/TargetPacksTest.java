@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -10,9 +10,8 @@ import dev.granary.cache.Damage;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Failure;
-import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.Marks;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -233,7 +232,7 @@ class TargetPacksTest {
         store.script(new Fault.Lost(TIMEOUT));
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
-        store.script(new Fault.Get(new GetResult.TooLarge(1)));
+        store.script(new Fault.Changed(Fault.Change.LONGER));
         assertEquals(Damage.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
         store.script(new Fault.Lost(new Failure(Failure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
         assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1");

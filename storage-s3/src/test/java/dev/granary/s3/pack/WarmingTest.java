@@ -1,7 +1,7 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.s3.contract.MemoryObjectStore.ERROR_500;
-import static dev.granary.s3.contract.MemoryObjectStore.TIMEOUT;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,7 +15,7 @@ import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
-import dev.granary.s3.contract.MemoryObjectStore.Fault;
+import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Marks;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -28,6 +28,7 @@ class AnswersTest {
                 new SocketTimeoutException("Connect timed out"), Kind.UNREACHABLE,
                 new SocketTimeoutException("Read timed out"), Kind.TIMEOUT,
                 new SocketException("Connection reset"), Kind.BROKEN,
+                new SocketException("Socket closed"), Kind.TIMEOUT,
                 new EOFException("closed"), Kind.BROKEN,
                 new MissingCredentialsException(new IOException("nowhere")), Kind.DENIED,
                 new IllegalStateException("closed"), Kind.BROKEN);

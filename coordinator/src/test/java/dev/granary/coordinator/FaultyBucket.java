@@ -1,0 +1,105 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.ObjectStores;
+import dev.granary.s3.S3Config;
+import dev.granary.s3.contract.FaultyS3;
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+
+/** A place of its own in a real bucket, with a faulty way to it and a sound one. */
+final class FaultyBucket implements AutoCloseable {
+    static final Duration LONG = Duration.ofSeconds(30);
+    static final Duration SHORT = Duration.ofMillis(400);
+    private static final EmbeddedS3 SERVER = start(); // ends with the process
+    private static final Entry OTHER = TestEntries.entry(TestEntries.id("of nobody here"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
+
+    final FaultyS3 faulty = FaultyS3.inFrontOf(SERVER);
+    private final String prefix = "test-" + UUID.randomUUID();
+
+    FaultyBucket() throws IOException {}
+
+    private static EmbeddedS3 start() {
+        try {
+            EmbeddedS3 server = EmbeddedS3.start(null);
+            server.createBucket("kernels");
+            return server;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private S3Config.Builder config(Duration requestTimeout) {
+        return S3Config.builder("kernels").prefix(prefix).endpoint(SERVER.endpoint()).credentials(SERVER.accessKey(), SERVER.secretKey())
+                .requestTimeout(requestTimeout).loadDeadline(requestTimeout.multipliedBy(3))
+                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).absentMemory(Duration.ZERO)
+                .manifestInterval(Duration.ZERO);
+    }
+
+    /** A tier on the sound way, as another machine has it. */
+    BucketTier sound() {
+        return BucketTier.open(config(LONG).build());
+    }
+
+    /** A tier on the faulty way. It has made its connection, and read an entry that is of no use. */
+    BucketTier faulty(Duration requestTimeout) {
+        try (BucketTier sound = sound()) {
+            sound.store(OTHER);
+        }
+        BucketTier tier = BucketTier.open(config(requestTimeout).endpoint(faulty.endpoint()).build());
+        LoadResult result = tier.load(OTHER.id());
+        for (int i = 0; i < 20 && result instanceof LoadResult.Unavailable; i++) { // the client's set-up may take longer than that
+            result = tier.load(OTHER.id());
+        }
+        PersistentCacheContract.assertHit(OTHER, result);
+        return tier;
+    }
+
+    /** Puts an entry there, as another machine does. */
+    void place(Entry entry) {
+        try (BucketTier sound = sound()) {
+            assertInstanceOf(StoreResult.Stored.class, sound.store(entry));
+        }
+    }
+
+    /** Changes one bit in the middle of an entry's object. */
+    void damage(Entry entry) {
+        try (ObjectStore store = ObjectStores.open(config(LONG).build())) {
+            List<String> keys = new ArrayList<>();
+            store.list(prefix, object -> keys.add(object.key()));
+            String key = keys.stream().filter(name -> name.contains(entry.id().hash().hex())).findFirst().orElseThrow();
+            GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 20));
+            byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
+            body[body.length / 2] ^= 1;
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, found.etag(), body, Marks.NONE));
+        }
+    }
+
+    /** Waits for what arrives late. */
+    void awaitIdle() throws InterruptedException {
+        assertTrue(faulty.awaitIdle(Duration.ofSeconds(10)));
+    }
+
+    @Override
+    public void close() {
+        faulty.close();
+    }
+}

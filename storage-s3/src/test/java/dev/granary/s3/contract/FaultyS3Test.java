@@ -1,0 +1,262 @@
+package dev.granary.s3.contract;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.ObjectStores;
+import dev.granary.s3.S3Client;
+import dev.granary.s3.S3Config;
+import dev.granary.s3.contract.Fault.Change;
+import dev.granary.s3.contract.Fault.Moment;
+import dev.granary.s3.embedded.Conditions;
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The faulty S3 does what it is told, on the side of the commit that it is told, and nothing else. */
+class FaultyS3Test {
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final byte[] BODY = "the body".getBytes(UTF_8);
+    private static final EmbeddedS3 SERVER = start();
+
+    private final FaultyS3 faulty;
+
+    FaultyS3Test() throws IOException {
+        faulty = FaultyS3.inFrontOf(SERVER);
+    }
+
+    private static EmbeddedS3 start() {
+        try {
+            EmbeddedS3 server = EmbeddedS3.start(null);
+            server.createBucket("kernels");
+            return server;
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        SERVER.close();
+    }
+
+    @AfterEach
+    void close() {
+        faulty.close();
+    }
+
+    private ObjectStore open(S3Client client, Duration timeout) {
+        return ObjectStores.open(S3Config.builder("kernels").endpoint(faulty.endpoint()).client(client)
+                .credentials(SERVER.accessKey(), SERVER.secretKey()).requestTimeout(timeout).loadDeadline(LONG).build());
+    }
+
+    private static String key(S3Client client, String name) {
+        return "faulty/" + client + "/" + name;
+    }
+
+    private WriteResult create(ObjectStore store, String key, Fault fault) {
+        faulty.plan(FaultPlan.script(fault));
+        return store.putIfAbsent(key, BODY, Marks.NONE);
+    }
+
+    private GetResult get(ObjectStore store, String key, Fault fault) {
+        faulty.plan(FaultPlan.script(fault));
+        return store.get(key, 1000);
+    }
+
+    private boolean isThere(ObjectStore store, String key) throws InterruptedException {
+        assertTrue(faulty.awaitIdle(LONG));
+        return get(store, key, new Fault.None()) instanceof GetResult.Found;
+    }
+
+    private static Failure failure(GetResult result) {
+        return assertInstanceOf(GetResult.Unavailable.class, result, result::toString).failure();
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("without faults everything passes, signatures included, large bodies too, and the log has it all")
+    void sound(S3Client client) {
+        byte[] large = new byte[3 << 20];
+        new SplittableRandom(1).nextBytes(large);
+        String key = key(client, "sound");
+        try (ObjectStore store = open(client, LONG)) {
+            String etag = assertInstanceOf(WriteResult.Done.class, store.putIfAbsent(key, large, Marks.NONE)).etag();
+            assertEquals(List.of(large.length, 10L, etag), List.of((int) found(store.get(key, 4 << 20)).bytes().byteSize(),
+                    found(store.range(key, 5, 10)).bytes().byteSize(), assertInstanceOf(HeadResult.Found.class, store.head(key)).etag()));
+            List<String> listed = new ArrayList<>();
+            store.list(key, object -> listed.add(object.key()));
+            assertEquals(List.of(key), listed);
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, etag, BODY, Marks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.delete(key));
+        }
+        assertEquals(List.of("PUT none-match", "GET", "GET range", "HEAD", "LIST", "PUT match", "DELETE"),
+                faulty.exchanges().stream().map(exchange -> exchange.request().operation()).toList());
+        assertTrue(faulty.exchanges().stream().allMatch(exchange -> exchange.request().key().equals(key)));
+        assertEquals(List.of(200, 200, 206, 200, 200, 200, 204), faulty.exchanges().stream().map(FaultyS3.Exchange::serverStatus).toList());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("each failure comes as what it is, before the commit without it, after the commit with it")
+    void failures(S3Client client) throws Exception {
+        try (ObjectStore store = open(client, LONG)) {
+            for (Failure failure : List.of(Fault.RESET, Fault.ERROR_500, Fault.SLOW_DOWN, Fault.DENIED, Fault.EXPIRED, Fault.EXPIRED_403)) {
+                String key = key(client, failure.status() + failure.code());
+                int before = faulty.requests();
+                assertEquals(WriteResult.failed(failure).getClass(), create(store, key, new Fault.Lost(failure)).getClass());
+                assertEquals(before + 1, faulty.requests(), () -> "one request for " + failure);
+                assertEquals(false, isThere(store, key));
+                assertEquals(WriteResult.failed(failure).getClass(), create(store, key, new Fault.AnswerLost(failure)).getClass());
+                assertEquals(true, isThere(store, key));
+                before = faulty.requests();
+                assertEquals(failure.kind(), failure(get(store, key, new Fault.Lost(failure))).kind());
+                assertEquals(failure.kind(), failure(get(store, key, new Fault.AnswerLost(failure))).kind());
+                assertEquals(before + 2, faulty.requests(), () -> "one request for " + failure);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("silence lasts as long as the client's deadline; a late request is carried out after it")
+    void silence(S3Client client) throws Exception {
+        try (ObjectStore store = open(client, SHORT); ObjectStore patient = open(client, LONG)) {
+            String key = key(client, "silence");
+            assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.Lost(Fault.TIMEOUT)));
+            assertEquals(false, isThere(patient, key));
+            assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.AnswerLost(Fault.TIMEOUT)));
+            assertEquals(true, isThere(patient, key));
+            Failure silent = failure(get(store, key, new Fault.Lost(Fault.TIMEOUT)));
+            assertEquals(Failure.Kind.TIMEOUT, silent.kind(), silent::toString);
+            String late = key(client, "late");
+            assertInstanceOf(WriteResult.Unknown.class, create(store, late, new Fault.Late()));
+            assertEquals(true, isThere(patient, late));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("false answers: 409, 412, an empty 200 and a page, before and after the commit")
+    void falseAnswers(S3Client client) throws Exception {
+        try (ObjectStore store = open(client, LONG)) {
+            for (Moment moment : Moment.values()) {
+                boolean isDone = moment == Moment.AFTER;
+                assertEquals(WriteResult.CONFLICT, create(store, key(client, "409" + moment), new Fault.Conflicting(moment)));
+                assertEquals(isDone, isThere(store, key(client, "409" + moment)));
+                assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key(client, "412" + moment), new Fault.PreconditionFailed(moment)));
+                assertEquals(isDone, isThere(store, key(client, "412" + moment)));
+                assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "blank" + moment), new Fault.Blank(moment)));
+                assertEquals(isDone, isThere(store, key(client, "blank" + moment)));
+                assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "page" + moment), new Fault.Page(moment)));
+                assertEquals(isDone, isThere(store, key(client, "page" + moment)));
+                assertInstanceOf(WriteResult.Done.class, create(store, key(client, "slow" + moment), new Fault.Delayed(moment, SHORT)));
+            }
+            String there = key(client, "409AFTER");
+            assertEquals(0, found(get(store, there, new Fault.Blank(Moment.AFTER))).bytes().byteSize());
+            assertTrue(text(get(store, there, new Fault.Page(Moment.BEFORE))).startsWith("<html>"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("changed answers: half of it, more than it says, another version, another key's body")
+    void changes(S3Client client) {
+        String key = key(client, "changed");
+        try (ObjectStore store = open(client, LONG)) {
+            store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), Marks.NONE);
+            found(store.get(key(client, "other"), 100));
+            String etag = assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.None())).etag();
+            assertEquals(Failure.Kind.BROKEN, failure(get(store, key, new Fault.Changed(Change.TRUNCATED))).kind());
+            assertEquals("t", text(get(store, key, new Fault.Changed(Change.SURPLUS))));
+            GetResult afterwards = store.get(key, 100); // the rest may be taken for its head
+            assertTrue(afterwards instanceof GetResult.Unavailable || text(afterwards).equals("the body"), afterwards::toString);
+            assertEquals("the bodySURPLUS", text(get(store, key, new Fault.Changed(Change.LONGER))));
+            assertTrue(!found(get(store, key, new Fault.Changed(Change.WRONG_ETAG))).etag().equals(etag));
+            assertEquals("the other", text(get(store, key, new Fault.Changed(Change.OTHER_BODY))));
+            assertInstanceOf(WriteResult.Unknown.class, create(store, key(client, "new"), new Fault.Changed(Change.TRUNCATED)));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R15 conditions of one write, or of all, are ignored or half kept where the server is told so, and kept else")
+    void conditions(S3Client client) throws Exception {
+        String key = key(client, "conditions");
+        try (ObjectStore store = open(client, LONG)) {
+            create(store, key, new Fault.None());
+            assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.Conditioned(Conditions.IGNORED)));
+            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.None()));
+            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.Conditioned(Conditions.RACY)));
+            faulty.plan(FaultPlan.script(new Fault.Conditioned(Conditions.IGNORED)));
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, "0".repeat(32), BODY, Marks.NONE));
+            assertEquals(WriteResult.PRECONDITION_FAILED, store.replaceIfMatch(key, "0".repeat(32), BODY, Marks.NONE));
+            SERVER.conditions(Conditions.RACY);
+            long most = 0;
+            for (int i = 0; i < 20 && most < 2; i++) {
+                String raced = key + i;
+                most = Math.max(most, Race.run(8, _ -> store.putIfAbsent(raced, BODY, Marks.NONE)).stream()
+                        .filter(WriteResult.Done.class::isInstance).count());
+            }
+            assertTrue(most > 1, "a racy server never had two winners");
+        } finally {
+            SERVER.conditions(Conditions.KEPT);
+        }
+    }
+
+    @Test
+    @DisplayName("who asks for what this proxy cannot do is told so")
+    void misuse() throws Exception {
+        FaultyS3 anyServer = FaultyS3.inFrontOf(SERVER.endpoint());
+        anyServer.plan(FaultPlan.always(new Fault.Conditioned(Conditions.IGNORED)));
+        try (ObjectStore store = ObjectStores.open(S3Config.builder("kernels").endpoint(anyServer.endpoint())
+                .credentials(SERVER.accessKey(), SERVER.secretKey()).build())) {
+            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, Marks.NONE));
+        }
+        assertThrows(IllegalArgumentException.class, anyServer::close);
+    }
+
+    @Test
+    @DisplayName("a listing that is no listing is not an empty one")
+    void listings() {
+        for (S3Client client : S3Client.values()) {
+            try (ObjectStore store = open(client, LONG)) {
+                create(store, key(client, "listed"), new Fault.None());
+                for (Fault fault : List.of(new Fault.Blank(Moment.BEFORE), new Fault.Page(Moment.BEFORE), new Fault.Changed(Change.TRUNCATED),
+                        new Fault.Lost(Fault.DENIED))) {
+                    faulty.plan(FaultPlan.script(fault));
+                    assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}), () -> client + " " + fault);
+                }
+            }
+        }
+    }
+
+    private static GetResult.Found found(GetResult result) {
+        return assertInstanceOf(GetResult.Found.class, result, result::toString);
+    }
+
+    private static String text(GetResult result) {
+        return new String(found(result).bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+    }
+}
