@@ -23,6 +23,10 @@ import java.util.function.Supplier;
  */
 final class ResilientStore extends LayeredStore {
     private static final int MAX_ATTEMPTS = 3;
+
+    /** A look-up of several requests may end later by this part of its deadline, where a request alone may take all of that. */
+    private static final int TOLERANCE = 20;
+
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final LazyTransport transport;
@@ -32,6 +36,7 @@ final class ResilientStore extends LayeredStore {
     private final Timing timing;
     private final long deadlineNanos;
     private final long requestNanos;
+    private final long roomNanos;
 
     ResilientStore(Supplier<ObjectStore> opener, S3Config config, Timing timing, RequestCounters counters) {
         super(counters);
@@ -41,6 +46,7 @@ final class ResilientStore extends LayeredStore {
         this.timing = timing;
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
+        this.roomNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE);
         this.retries = new Lazily<>(() -> Retry.of(config.location().toString(), RetryConfig.<Optional<Failure>>custom()
                 .maxAttempts(MAX_ATTEMPTS)
                 .retryOnResult(failure -> failure.filter(Failure::isTransient).isPresent())
@@ -87,7 +93,7 @@ final class ResilientStore extends LayeredStore {
     /** Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. */
     private <R> R read(long start, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        if (deadlineNanos - (timing.nanos() - start) < requestNanos) {
+        if (timing.nanos() - start > roomNanos) {
             counters.unsent.increment();
             return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has"));
         }

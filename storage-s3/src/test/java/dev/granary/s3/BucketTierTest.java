@@ -164,7 +164,7 @@ class BucketTierTest {
         Entry known = entries.entry(10);
         tier.store(known);
         store.forgetRequests();
-        S3Config readOnly = S3Config.builder(config.location()).access(S3Access.READ).build();
+        S3Config readOnly = S3Config.builder(config.location()).access(S3Access.READ).manifestInterval(Duration.ZERO).build();
         BucketTier reader = new BucketTier(readOnly, () -> store, timing, Seed.random("onlyRead"));
         assertInstanceOf(StoreResult.Refused.class, reader.store(entries.entry(10)));
         PersistentCacheContract.assertHit(known, reader.load(known.id()));

@@ -217,7 +217,7 @@ public final class ManifestLog {
 
     private boolean exists(long number) throws NoAnswer {
         return switch (store.head(keys.manifest(number))) {
-            case HeadResult.Found _ -> true;
+            case HeadResult.Found found -> !found.marks().putId().isEmpty(); // else it is nothing of ours, such as a page with 200
             case HeadResult.Absent _ -> false;
             case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
         };

@@ -82,8 +82,8 @@ class WarmingTest {
         return bucket.publish(bucket.pack(all));
     }
 
-    private Warming.Plan plan() {
-        return warming.plan(bucket.newest(), _ -> true);
+    private WarmingPlan plan() throws InterruptedException {
+        return warming.plan(bucket.newest(), Warming.Alone.LEAVE, _ -> true);
     }
 
     private void assertTaken(List<Entry> expected) {
@@ -106,7 +106,7 @@ class WarmingTest {
             publish(some);
             expected.addAll(some);
         }
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         assertEquals(600, plan.entries());
         assertEquals(0, plan.present());
         store.newNotes();
@@ -126,7 +126,7 @@ class WarmingTest {
         publish(first);
         publish(second);
         Set<Sha256> present = Set.of(first.get(0).id().hash(), first.get(9).id().hash(), second.get(2).id().hash());
-        Warming.Plan plan = warming.plan(bucket.newest(), id -> !present.contains(id));
+        WarmingPlan plan = warming.plan(bucket.newest(), Warming.Alone.LEAVE, id -> !present.contains(id));
         assertEquals(3, plan.present());
         assertEquals(12, plan.entries());
         warming.run(plan, taken);
@@ -134,7 +134,7 @@ class WarmingTest {
         expected.addAll(second.subList(0, 5));
         expected.removeIf(entry -> present.contains(entry.id().hash()));
         assertTaken(expected);
-        Warming.Plan nothing = warming.plan(bucket.newest(), _ -> false);
+        WarmingPlan nothing = warming.plan(bucket.newest(), Warming.Alone.LEAVE, _ -> false);
         assertEquals(List.of(15L, 0L, 0L), List.of(nothing.present(), nothing.entries(), nothing.bytes()));
         store.newNotes();
         warming.run(nothing, taken);
@@ -144,7 +144,7 @@ class WarmingTest {
     @Test
     @DisplayName("no pack at all is an empty plan")
     void nothing() throws Exception {
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         assertEquals(0, plan.entries() + plan.bytes() + plan.present() + plan.lost().size());
         warming.run(plan, taken);
         assertEquals(0, taken.calls.get());
@@ -161,7 +161,7 @@ class WarmingTest {
             publish(some);
             expected.addAll(some);
         }
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         store.newNotes();
         warming.run(plan, taken);
         int requests = store.newNotes().size();
@@ -216,7 +216,7 @@ class WarmingTest {
         PackInfo shorter = publish(cut);
         bucket.damage(publish(damaged), damaged.get(3));
         publish(sound);
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         assertEquals(List.of(3, 4), plan.lost().stream().map(Warming.LostPack::entries).toList());
         assertTrue(plan.lost().get(0).cause().contains("not there"), plan.lost()::toString);
         assertTrue(plan.lost().get(1).cause().contains("damaged"), plan.lost()::toString);
@@ -244,7 +244,7 @@ class WarmingTest {
         publish(sound);
         publish(entries(5, 100));
         store.script(new Fault.Lost(TIMEOUT));
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         assertEquals(3, plan.lost().getFirst().entries());
         store.script(new Fault.Lost(ERROR_500));
         warming.run(plan, taken);
@@ -275,7 +275,7 @@ class WarmingTest {
         for (int i = 0; i < 40; i++) {
             publish(entries(10, 10));
         }
-        Warming.Plan plan = plan();
+        WarmingPlan plan = plan();
         CountDownLatch begun = new CountDownLatch(1);
         AtomicInteger lateCalls = new AtomicInteger();
         AtomicInteger underWay = new AtomicInteger();
