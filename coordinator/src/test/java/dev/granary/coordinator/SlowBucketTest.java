@@ -187,6 +187,8 @@ class SlowBucketTest {
             List<StoreResult> told = new ArrayList<>();
             GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
             try (Granary granary = Granary.open(config, Publishing.ALONE, (_, result) -> told.add(result))) {
+                granary.connect(); // so that the client is loaded, and the look-up does not go on without an answer
+                server.gets.set(0);
                 granary.primitive(engine, A);
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().stored());
