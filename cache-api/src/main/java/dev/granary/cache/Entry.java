@@ -74,6 +74,14 @@ public final class Entry {
         return metadata.get();
     }
 
+    /**
+     * Where the metadata comes from. A format that made the entry from stored bytes finds those here again, and passes them on as they are: those of
+     * another version of Granary too, which it cannot read.
+     */
+    public Supplier<Optional<EntryMetadata>> metadataSource() {
+        return metadata;
+    }
+
     /** The SHA-256 of id and binaries, each framed by its length: equal hashes mean that two producers made the same. */
     public Sha256 contentHash() {
         Sha256 known = contentHash;

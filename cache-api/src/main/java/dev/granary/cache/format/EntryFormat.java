@@ -59,7 +59,9 @@ public final class EntryFormat {
      * @throws IllegalArgumentException as {@link #encode}
      */
     public static List<MemorySegment> encodeParts(Entry entry, Compression compression, PutId putId) {
-        byte[] metadata = entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
+        byte[] metadata = entry.metadataSource() instanceof StoredMetadata stored
+                ? stored.bytes().toArray(ValueLayout.JAVA_BYTE)
+                : entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
         requireFits(entry, metadata.length);
         List<Section.Encoded> sections = new ArrayList<>();
         sections.add(Section.encode(Section.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
@@ -184,10 +186,14 @@ public final class EntryFormat {
             return new LoadResult.Damaged(Damage.CORRUPT, "the content does not match its SHA-256");
         }
         return new LoadResult.Hit(
-                Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), decoder(metadata)));
+                Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), new StoredMetadata(metadata)));
     }
 
-    private static Supplier<Optional<EntryMetadata>> decoder(MemorySegment metadata) {
-        return () -> MetadataCodec.decode(metadata.toArray(ValueLayout.JAVA_BYTE));
+    /** Metadata as it was stored, read when somebody asks for it. */
+    private record StoredMetadata(MemorySegment bytes) implements Supplier<Optional<EntryMetadata>> {
+        @Override
+        public Optional<EntryMetadata> get() {
+            return MetadataCodec.decode(bytes.toArray(ValueLayout.JAVA_BYTE));
+        }
     }
 }

@@ -17,6 +17,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -131,6 +132,8 @@ class EntryFormatTest {
         Entry unreadable = hit(Frame.of(entry, Compression.NONE).replace(1, new byte[] {1, 2, 3}, 3).decode(entry.id()));
         assertEquals(Optional.empty(), unreadable.metadata());
         assertEquals(Optional.empty(), hit(Frame.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
+        String passedOn = new String(EntryFormat.encode(unreadable, Compression.NONE, PutId.NONE), StandardCharsets.ISO_8859_1);
+        assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is passed on as it is");
     }
 
     @Test
