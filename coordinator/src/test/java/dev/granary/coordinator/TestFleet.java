@@ -13,6 +13,7 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStores;
 import dev.granary.s3.PackedBucket;
 import dev.granary.s3.S3Config;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
@@ -116,8 +117,20 @@ public final class TestFleet implements AutoCloseable {
         results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
     }
 
+    /** Publishes entries that lie alone, behind the backs of all machines. */
+    public void publishAlone(List<Entry> entries) {
+        try (BucketTier tier = BucketTier.open(s3())) {
+            entries.forEach(entry -> assertInstanceOf(StoreResult.Stored.class, tier.store(entry)));
+        }
+    }
+
+    /** What happens on the way to the server from now on. */
+    public void plan(FaultPlan plan) {
+        way.plan(plan);
+    }
+
     /** All keys that have this in them. */
-    List<String> keys(String part) {
+    public List<String> keys(String part) {
         List<String> keys = new ArrayList<>();
         try (ObjectStore store = ObjectStores.open(s3())) {
             assertInstanceOf(ListResult.Complete.class, store.list("ci/", object -> keys.add(object.key())));
