@@ -85,7 +85,7 @@ final class Installing implements Warming.Receiver {
     WarmReport report(WarmingPlan plan, long requests) {
         synchronized (skipped) {
             return new WarmReport(plan.entries(), plan.entriesAlone(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
-                    receivedBytes.sum(), requests, new TreeMap<>(skipped), plan.unlisted());
+                    receivedBytes.sum(), requests, new TreeMap<>(skipped), 0, plan.unlisted());
         }
     }
 }

@@ -81,29 +81,38 @@ public final class Warm implements AutoCloseable {
     }
 
     private WarmReport from(PackedBucket bucket, String namespace, Manifest manifest, Progress progress) throws InterruptedException {
-        Set<Sha256> here = here(namespace);
+        Held before = held(namespace);
+        Set<Sha256> here = before.hashes();
         Warming warming = bucket.warming(namespace);
         WarmingPlan plan = warming.plan(manifest, alone, id -> !here.contains(id));
         long bytes = plan.bytes();
         Installing installing = new Installing(local, received -> progress.at(received, bytes));
         plan.lost().forEach(pack -> installing.skipped(pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
         warming.run(plan, installing);
-        return installing.report(plan, bucket.requests().total());
+        WarmReport report = installing.report(plan, bucket.requests().total());
+        boolean mayHaveLeft = before.bytes() + report.installedBytes() > config.capacityBytes();
+        return mayHaveLeft ? report.displacing(Math.max(0, before.entries() + report.installed() - held(namespace).entries())) : report;
     }
 
-    /** What the local tier has of a target. One that cannot be listed has nothing: then all is fetched. */
-    private Set<Sha256> here(String namespace) {
-        Set<Sha256> here = new HashSet<>();
+    /** What the local tier has: the hashes of one target, and how much of all. */
+    private record Held(Set<Sha256> hashes, long entries, long bytes) {}
+
+    /** One that cannot be listed has nothing: then all is fetched. */
+    private Held held(String namespace) {
+        Set<Sha256> hashes = new HashSet<>();
+        long[] all = {0, 0};
         try {
             local.list((Catalog.Listed listed) -> {
+                all[0]++;
+                all[1] += listed.bytes();
                 if (listed.namespace().equals(namespace)) {
-                    here.add(listed.hash());
+                    hashes.add(listed.hash());
                 }
             });
         } catch (IOException e) {
             WarnOnce.warn("warm", "The local directory cannot be listed, so everything is fetched: " + e);
         }
-        return here;
+        return new Held(hashes, all[0], all[1]);
     }
 
     @Override

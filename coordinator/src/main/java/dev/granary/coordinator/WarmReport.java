@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param receivedBytes what came from the bucket
  * @param requests how many requests were sent
  * @param skipped what could not be had or not be kept, by reason
+ * @param displaced how many left the local tier meanwhile, which keeps to its capacity
  * @param unlisted why the entries outside of packs could not be listed; empty where they could
  */
 public record WarmReport(
@@ -25,6 +26,7 @@ public record WarmReport(
         long receivedBytes,
         long requests,
         Map<String, Skipped> skipped,
+        long displaced,
         Optional<String> unlisted) {
     /** Copies the map. */
     public WarmReport {
@@ -41,6 +43,15 @@ public record WarmReport(
         Skipped plus(Skipped other) {
             return new Skipped(entries + other.entries, bytes + other.bytes);
         }
+    }
+
+    WarmReport displacing(long count) {
+        return new WarmReport(entries, entriesAlone, installed, installedBytes, present, receivedBytes, requests, skipped, count, unlisted);
+    }
+
+    /** True where all that the bucket has is in the local tier, or was. */
+    public boolean isWhole() {
+        return skipped.isEmpty() && unlisted.isEmpty();
     }
 
     /** How many entries were skipped. */

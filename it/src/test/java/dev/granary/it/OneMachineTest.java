@@ -38,7 +38,7 @@ class OneMachineTest {
     }
 
     @Test
-    @DisplayName("R9 R12 eight processes want the same kernels of the bucket at once: one GET per kernel from the whole machine")
+    @DisplayName("R9 R12 eight processes want the same kernels of the bucket at once: one GET per kernel from the whole machine, and from each process at most one whether there are packs")
     void fetchedOnce() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -55,8 +55,9 @@ class OneMachineTest {
             }
             server.resetRequests();
             List<Result> results = atOnce(on("machine", online));
-            assertEquals(KERNELS, server.requests().get(), results::toString);
-            assertEquals(KERNELS, server.requests().total(), results::toString);
+            long asked = server.requests().get() - KERNELS;
+            assertTrue(asked >= 1 && asked <= PROCESSES, asked + " requests for packs; " + results);
+            assertEquals(server.requests().get(), server.requests().total(), results::toString);
             assertEquals(0, sum(results, Result::compiled), results::toString);
             assertEquals(KERNELS, sum(results, Result::bucket), results::toString);
             assertEquals((PROCESSES - 1) * KERNELS, sum(results, Result::local), results::toString);

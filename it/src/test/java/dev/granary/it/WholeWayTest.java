@@ -60,7 +60,7 @@ class WholeWayTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R12 a publish is exactly one PUT, a bucket hit exactly one GET, and a process that publishes reads the marker once: at the server")
+    @DisplayName("R12 alone: a publish is exactly one PUT, a bucket hit exactly one GET; a process asks once for packs and once for the marker: at the server")
     void requests(String client) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -74,17 +74,17 @@ class WholeWayTest {
             GranaryProcess.Ended doctor = GranaryProcess.run(with(online, "admin"), "doctor", "--json");
             assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString); // tried out now, and not at the first publish
             server.resetRequests();
-            GranaryProcess.Ended ci = run(online, "ci", "populate");
+            GranaryProcess.Ended ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", Kernels.manifest());
             assertEquals(Kernels.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(Kernels.COUNT, server.requests().put(), "PUT");
-            assertEquals(Kernels.COUNT + 1, server.requests().get(), "GET: each miss asked once, and the store marker");
-            assertEquals(2 * Kernels.COUNT + 1, server.requests().total());
+            assertEquals(Kernels.COUNT + 2, server.requests().get(), "GET: each miss asked once, whether there are packs, and the store marker");
+            assertEquals(2 * Kernels.COUNT + 2, server.requests().total());
 
             server.resetRequests();
             GranaryProcess.Ended node = run(online, "node", "run");
             assertEquals(Kernels.COUNT, node.summary("bucket"), node::toString);
-            assertEquals(Kernels.COUNT, server.requests().get(), "GET");
-            assertEquals(Kernels.COUNT, server.requests().total());
+            assertEquals(Kernels.COUNT + 1, server.requests().get(), "GET: each hit, and whether there are packs");
+            assertEquals(Kernels.COUNT + 1, server.requests().total());
         }
     }
 

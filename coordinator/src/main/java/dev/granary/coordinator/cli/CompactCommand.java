@@ -43,13 +43,23 @@ final class CompactCommand extends StoreCommand {
         JsonArray results = new JsonArray();
         for (String target : targets.namespaces()) {
             Compacting.Outcome outcome = compact(config, bucket, target, age);
-            isWell &= outcome instanceof Compacting.Outcome.Planned || outcome instanceof Compacting.Outcome.Done;
+            isWell &= switch (outcome) {
+                case Compacting.Outcome.Planned _ -> true;
+                case Compacting.Outcome.Done(Compaction.Result.Done done) -> done.unremoved() == 0 && (!isSealing || done.loose() == Manifest.Loose.NONE);
+                case Compacting.Outcome.Failed _ -> false;
+            };
             if (isJson()) {
                 results.add(json(target, outcome));
-            } else {
-                out().println(bucket.name() + ", " + target);
-                out().println("  " + text(outcome));
+            } else if (!(outcome instanceof Compacting.Outcome.Failed)) {
+                out().println("in  " + bucket.name());
+                out().println("for " + target);
+                print(outcome);
+                out().println();
                 out().flush();
+            }
+            if (outcome instanceof Compacting.Outcome.Failed(String cause)) {
+                err().println("granary: " + bucket.name() + " is not compacted: " + cause);
+                err().flush();
             }
         }
         if (isJson()) {
@@ -69,21 +79,41 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    private static String text(Compacting.Outcome outcome) {
-        return switch (outcome) {
-            case Compacting.Outcome.Planned(CompactionPlan plan) when plan.isEmpty() -> "nothing to be done" + waiting(plan);
-            case Compacting.Outcome.Planned(CompactionPlan plan) -> "would fold " + ListedEntries.inSentence(plan.folded(), plan.foldedBytes())
-                    + ", put " + Text.plural(plan.merged(), "pack") + " of " + Text.count(plan.packs()) + " together, remove "
-                    + Text.plural(plan.removed(), "object") + waiting(plan);
-            case Compacting.Outcome.Done(Compaction.Result.Done done) -> Text.plural(done.packed(), "entry") + " in "
-                    + Text.plural(done.written(), "new pack") + ", " + Text.plural(done.removed(), "object") + " removed, "
-                    + Text.plural(done.skipped(), "entry") + " left where they are: damaged or not to be read";
-            case Compacting.Outcome.Failed(String cause) -> "failed: " + cause;
-        };
+    private void print(Compacting.Outcome outcome) {
+        switch (outcome) {
+            case Compacting.Outcome.Planned(CompactionPlan plan) -> print(plan);
+            case Compacting.Outcome.Done(Compaction.Result.Done done) -> print(done);
+            case Compacting.Outcome.Failed _ -> {}
+        }
     }
 
-    private static String waiting(CompactionPlan plan) {
-        return plan.waiting() == 0 ? "" : "; " + Text.plural(plan.waiting(), "object") + " to be removed when the grace is over";
+    private void print(CompactionPlan plan) {
+        if (plan.isEmpty()) {
+            out().println("nothing is to be done");
+        }
+        tell(plan.folded(), ListedEntries.inSentence(plan.folded(), plan.foldedBytes()) + " would go into packs");
+        tell(plan.merged(), Text.plural(plan.merged(), "pack") + " of " + Text.count(plan.packs()) + " would be put together or rewritten");
+        tell(plan.lost(), Text.plural(plan.lost(), "pack") + " cannot be read and would be named no more");
+        tell(plan.removed(), Text.plural(plan.removed(), "object") + " would be removed");
+        tell(plan.waiting(), Text.plural(plan.waiting(), "object") + " will be removed when the grace is over");
+        tell(plan.tooLarge(), Text.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
+    }
+
+    private void print(Compaction.Result.Done done) {
+        out().println(Text.plural(done.packed(), "entry") + " in " + Text.plural(done.written(), "new pack") + ", "
+                + Text.plural(done.removed(), "object") + " removed");
+        tell(done.left(), Text.plural(done.left(), "entry") + " left where they are: damaged, too large for a pack, or not to be read now");
+        tell(done.dropped(), Text.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
+        tell(done.unremoved(), Text.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
+        tell(isSealing ? 1 : 0, done.loose() == Manifest.Loose.NONE
+                ? "sealed: look-ups ask for nothing outside of packs"
+                : "not sealed, because of the entries that were left");
+    }
+
+    private void tell(long count, String line) {
+        if (count > 0) {
+            out().println(line);
+        }
     }
 
     private static JsonObject json(String target, Compacting.Outcome outcome) {
@@ -94,6 +124,8 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("foldBytes", plan.foldedBytes());
                 object.addProperty("packs", plan.packs());
                 object.addProperty("merge", plan.merged());
+                object.addProperty("lost", plan.lost());
+                object.addProperty("tooLarge", plan.tooLarge());
                 object.addProperty("remove", plan.removed());
                 object.addProperty("waiting", plan.waiting());
             }
@@ -101,7 +133,10 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("packed", done.packed());
                 object.addProperty("packsWritten", done.written());
                 object.addProperty("removed", done.removed());
-                object.addProperty("skipped", done.skipped());
+                object.addProperty("unremoved", done.unremoved());
+                object.addProperty("left", done.left());
+                object.addProperty("dropped", done.dropped());
+                object.addProperty("sealed", done.loose() == Manifest.Loose.NONE);
             }
             case Compacting.Outcome.Failed(String cause) -> object.addProperty("failed", cause);
         }

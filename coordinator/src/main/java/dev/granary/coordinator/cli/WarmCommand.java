@@ -38,12 +38,13 @@ final class WarmCommand extends StoreCommand {
                     long start = System.nanoTime();
                     Warm.Outcome outcome = from(warm, layer, target);
                     Duration took = Duration.ofNanos(System.nanoTime() - start);
-                    isWell &= outcome instanceof Warm.Outcome.Done done && done.report().unlisted().isEmpty();
+                    isWell &= outcome instanceof Warm.Outcome.Done done && done.report().isWhole();
                     if (isJson()) {
                         results.add(json(layer, target, took, outcome));
                     } else {
                         print(layer, target, took, outcome);
                     }
+                    complain(config, layer, outcome);
                 }
             }
         }
@@ -60,21 +61,36 @@ final class WarmCommand extends StoreCommand {
     }
 
     private void print(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
-        out().println(layer.name() + ", " + target);
+        if (!(outcome instanceof Warm.Outcome.Done(WarmReport report))) {
+            return;
+        }
+        out().println("from " + layer.name());
+        out().println("for  " + target);
+        out().println(ListedEntries.inSentence(report.installed(), report.installedBytes()) + " installed, " + Text.count(report.present())
+                + " there already, " + Text.count(report.skippedEntries()) + " skipped");
+        report.skipped().forEach((cause, skipped) -> out().println(ListedEntries.inSentence(skipped.entries(), skipped.bytes()) + " skipped: " + cause));
+        out().println(Text.bytes(report.receivedBytes()) + " came in " + Text.plural(report.requests(), "request") + ", " + Text.time(took));
+        if (report.entriesAlone() > 0) {
+            out().println(Text.plural(report.entriesAlone(), "entry") + " had to be asked for alone; granary compact puts them into packs");
+        }
+        out().println();
+        out().flush();
+    }
+
+    /** What is to be done about it, one line each. */
+    private void complain(GranaryConfig config, BucketLayer layer, Warm.Outcome outcome) {
         switch (outcome) {
-            case Warm.Outcome.Unavailable lost -> out().println("  the bucket does not say what it has: " + lost.cause());
+            case Warm.Outcome.Unavailable lost -> err().println("granary: nothing came from " + layer.name() + ": " + lost.cause());
             case Warm.Outcome.Done(WarmReport report) -> {
-                out().println("  " + Text.plural(report.installed(), "entry") + " installed (" + Text.bytes(report.installedBytes()) + "), "
-                        + Text.count(report.present()) + " there already, " + Text.count(report.skippedEntries()) + " skipped");
-                out().println("  " + Text.bytes(report.receivedBytes()) + " in " + Text.plural(report.requests(), "request") + ", "
-                        + Text.time(took) + (report.entriesAlone() == 0 ? "" : "; " + Text.plural(report.entriesAlone(), "entry")
-                                + " outside of packs (granary compact folds them in)"));
-                report.skipped().forEach((cause, skipped) -> out().println("  skipped: "
-                        + ListedEntries.inSentence(skipped.entries(), skipped.bytes()) + ": " + cause));
-                report.unlisted().ifPresent(cause -> out().println("  entries outside of packs could not be listed: " + cause));
+                report.unlisted().ifPresent(cause -> err().println("granary: entries outside of packs could not be listed in " + layer.name() + " ("
+                        + cause + "); allow s3:ListBucket, or say --packs-only"));
+                if (report.displaced() > 0) {
+                    err().println("granary: " + Text.plural(report.displaced(), "entry") + " left " + config.directory()
+                            + " again, which keeps to its capacity of " + Text.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
+                }
             }
         }
-        out().flush();
+        err().flush();
     }
 
     private static JsonObject json(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
@@ -88,6 +104,7 @@ final class WarmCommand extends StoreCommand {
                 object.addProperty("alone", report.entriesAlone());
                 object.addProperty("receivedBytes", report.receivedBytes());
                 object.addProperty("requests", report.requests());
+                object.addProperty("displaced", report.displaced());
                 JsonArray skipped = new JsonArray();
                 for (Map.Entry<String, WarmReport.Skipped> each : report.skipped().entrySet()) {
                     skipped.add(Json.object("cause", each.getKey(), "entries", each.getValue().entries(), "bytes", each.getValue().bytes()));

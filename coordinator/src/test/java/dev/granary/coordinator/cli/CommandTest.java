@@ -57,7 +57,9 @@ class CommandTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "--wrong", "conquer", "ls --wrong", "ls --tier cloud", "ls extra", "run", "inspect", "ls --dir",
-        "populate --upload-limit soon m.toml", "populate --upload-limit 0 m.toml"})
+        "populate --upload-limit soon m.toml", "populate --upload-limit 0 m.toml", "warm", "warm extra", "warm --bucket s3://abc --target ../e",
+        "warm --bucket s3://abc --capacity 0", "compact", "compact --bucket s3://abc --grace soon", "compact --bucket s3://abc?access=read",
+        "compact --bucket s3://abc --target abc"})
     @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output")
     void wrongUsage(String arguments) {
         Cli result = Cli.run(arguments.isEmpty() ? new String[0] : arguments.split(" ")).exits(2);
@@ -70,7 +72,7 @@ class CommandTest {
     void help() {
         Cli.run("--version").exits(0).says("granary 0.1.0");
         Cli.run("--help").exits(0).says("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
-        for (String command : List.of("populate", "run", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
+        for (String command : List.of("populate", "run", "warm", "compact", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
             Cli.run(command, "--help").exits(0).says("--dir", "--json").isNarrow();
         }
     }
@@ -192,6 +194,18 @@ class CommandTest {
         Cli result = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1");
         result.exits(1).complains("cannot be listed");
         assertEquals(1, result.err().lines().count(), result.err());
+    }
+
+    @Test
+    @DisplayName("R16 O10 a bucket that does not answer ends warm and compact with 1, one line and nothing else; with --json the object tells it")
+    void unreachableBucketOfPacks() {
+        for (String command : List.of("warm", "compact")) {
+            String[] arguments = {command, "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1", "--target", "opencl/x"};
+            Cli result = Cli.run(arguments).exits(1).complains("granary: ", "s3://granary-test at http://127.0.0.1:1");
+            assertEquals(List.of(1L, 0L), List.of(result.err().lines().count(), result.out().lines().count()), result::toString);
+            String[] json = Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
+            assertEquals(false, Cli.run(json).exits(1).json().get("well").getAsBoolean());
+        }
     }
 
     @Test

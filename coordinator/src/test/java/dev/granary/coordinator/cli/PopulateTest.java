@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -82,6 +85,8 @@ class PopulateTest {
             run("populate", "builder", List.of("--bucket", "s3://kernels/second", "--endpoint", s3.endpoint().toString()), manifest).exits(0)
                     .says("2 from disk", "s3://kernels/second: 2 published").isNarrow();
             assertSummary(run("run", "other", List.of(), manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+            run("warm", "warmed", bucket).exits(0).says("2 entries (", "installed, 0 there already, 0 skipped");
+            assertSummary(run("run", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             Cli listed = run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
             run("stats", "other", bucket, "--tier", "bucket").exits(0).says("2 entries", "bucket-hits");
@@ -104,6 +109,24 @@ class PopulateTest {
         }
         run("run", "other", List.of("--bucket", "s3://kernels/ci", "--endpoint", "http://127.0.0.1:1"), manifest).exits(0)
                 .says("0 compiled", "2 from disk").isNarrow();
+    }
+
+    @Test
+    @DisplayName("R21 a pack that cannot be written: populate says why and what to do, ends with 1, and the next one uploads without compiling")
+    void packRefused() throws Exception {
+        String manifest = manifest("");
+        try (TestFleet fleet = new TestFleet(directory)) {
+            List<String> bucket = List.of("--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint());
+            fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+            run("populate", "builder", bucket, manifest).exits(1).says("s3://kernels/ci: 0 published, 0 there already, 2 failed")
+                    .complains("not published", "AccessDenied", "populate again");
+            assertEquals(List.of(), fleet.keys("/m/"));
+            fleet.plan(FaultPlan.SOUND);
+            JsonObject again = run("populate", "builder", bucket, manifest, "--json").exits(0).json();
+            assertSummary(again, 0, 2, 0, 0);
+            assertEquals(1, fleet.keys("/p/").size());
+            run("ls", "builder", bucket, "--tier", "bucket").exits(0).says("2 entries");
+        }
     }
 
     @Test

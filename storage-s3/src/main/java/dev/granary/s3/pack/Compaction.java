@@ -1,33 +1,30 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
-import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * Folds the entries of one target that lie alone into packs, puts small packs together, and removes what no reader can be using any more.
  *
  * <p>It may be stopped at any moment, and any number may run at once: packs are written first, one commit of the manifest puts them in the place of
- * what they replace, and only what is in the committed manifest, or has been named by none for the grace, is removed. Whose plan another's commit
- * has overtaken plans again.
+ * what they replace, and only what has been of no use for the grace is removed. Whose plan another's commit has overtaken plans again. No entry that
+ * lies alone is removed before its copy in a pack was read and found sound; where it is not, the entry that lies alone takes its place.
  */
 public final class Compaction {
-    private static final long PART_BYTES = 8 << 20;
-
     private final ObjectStore store;
     private final PackKeys keys;
     private final IndexShelf shelf;
@@ -69,9 +66,12 @@ public final class Compaction {
          * @param packed entries that lie in new packs
          * @param written packs that were written
          * @param removed objects that were removed
-         * @param skipped entries that were left where they are because they are damaged or could not be read
+         * @param unremoved objects that were to be removed, and could not be
+         * @param left entries that were left where they are, because they are damaged, too large for a pack, or could not be read
+         * @param dropped damaged entries that were in packs and are in none any more
+         * @param loose what the manifest says now of entries outside of packs
          */
-        record Done(long packed, long written, long removed, long skipped) implements Result {}
+        record Done(long packed, long written, long removed, long unremoved, long left, long dropped, Manifest.Loose loose) implements Result {}
 
         /** Another writer has replaced packs that were to be put together: plan again. */
         record Overtaken() implements Result {}
@@ -100,53 +100,106 @@ public final class Compaction {
     /**
      * Does what was planned.
      *
-     * @param loose what the manifest says of entries outside of packs afterwards
+     * @param loose what the manifest says of entries outside of packs afterwards, if none was left there
      * @param progress told how many bytes were read so far
      */
     public Result run(CompactionPlan plan, Manifest.Loose loose, LongConsumer progress) {
-        Packing packing = new Packing(progress);
+        Repacking repacking = new Repacking(store, keys, writer, random, progress);
+        List<LooseEntry> removable = new ArrayList<>();
         try {
-            plan.merge().forEach(packing::move);
-            plan.fold().forEach(packing::fold);
-            packing.finish();
-        } catch (Packing.CannotWrite e) {
-            return new Result.Failed(e.cause);
+            Set<CompactionPlan.OldPack> merge = new LinkedHashSet<>(plan.inPacks().merge());
+            merge.addAll(check(plan.alone().redundant(), repacking, removable));
+            repack(plan.alone(), merge, repacking);
+        } catch (Repacking.CannotWrite e) {
+            forget(repacking.written());
+            return new Result.Failed("a pack could not be written: " + e.failure());
         }
-        Set<Sha256> replaced = new HashSet<>(packing.moved);
+        boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0;
+        return commit(plan, removable, mayLieAlone ? Manifest.Loose.ALLOWED : loose, repacking);
+    }
+
+    /** Reads what packs have of entries that are to be removed outside; returns the packs where something is not sound. */
+    private static Set<CompactionPlan.OldPack> check(List<CompactionPlan.Redundant> redundant, Repacking repacking, List<LooseEntry> removable) {
+        Map<CompactionPlan.OldPack, Map<Place, LooseEntry>> byPack = new LinkedHashMap<>();
+        redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>()).put(one.place(), one.entry()));
+        Set<CompactionPlan.OldPack> unsound = new LinkedHashSet<>();
+        byPack.forEach((old, entries) -> repacking.check(old.pack(), List.copyOf(entries.keySet()),
+                place -> removable.add(entries.get(place)), _ -> unsound.add(old)));
+        return unsound;
+    }
+
+    /** What is not sound in one place is looked for in the others. */
+    private static void repack(CompactionPlan.Alone alone, Set<CompactionPlan.OldPack> merge, Repacking repacking) throws Repacking.CannotWrite {
+        for (CompactionPlan.OldPack old : merge) {
+            repacking.move(old);
+        }
+        for (CompactionPlan.OldPack old : merge) {
+            repacking.moveSpare(old);
+        }
+        for (Sha256 id : List.copyOf(repacking.missing())) {
+            if (alone.packed().containsKey(id)) {
+                repacking.fold(alone.packed().get(id));
+            }
+        }
+        for (LooseEntry entry : alone.fold()) {
+            repacking.fold(entry);
+        }
+        repacking.finish();
+    }
+
+    private Result commit(CompactionPlan plan, List<LooseEntry> removable, Manifest.Loose loose, Repacking repacked) {
+        Set<Sha256> replaced = new HashSet<>(repacked.moved());
         replaced.addAll(plan.lostNames());
-        Manifest.Loose said = packing.skipped > 0 ? Manifest.Loose.ALLOWED : loose; // what was skipped may lie alone
-        return switch (log.commit(base -> next(base, replaced, packing, said))) {
-            case ManifestLog.Committed.Done _ -> new Result.Done(packing.packed, packing.written.size(), remove(plan), packing.skipped);
-            case ManifestLog.Committed.Overtaken _ when packing.isOvertaken -> {
-                packing.written.forEach(pack -> forget(pack.name()));
+        boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty() || plan.base().loose() != loose;
+        ManifestLog.Committed committed =
+                isChanged ? log.commit(base -> next(base, replaced, repacked.written(), loose)) : new ManifestLog.Committed.Done(plan.base());
+        return switch (committed) {
+            case ManifestLog.Committed.Done _ -> {
+                long removed = remove(plan.inPacks(), removable);
+                yield new Result.Done(repacked.packed(), repacked.written().size(), removed,
+                        removable.size() + plan.inPacks().expired().size() + plan.inPacks().orphans().size() - removed,
+                        repacked.left() + plan.tooLarge(), repacked.missing().size(), loose);
+            }
+            case ManifestLog.Committed.Overtaken _ -> {
+                forget(repacked.written());
                 yield new Result.Overtaken();
             }
-            case ManifestLog.Committed.Overtaken _ -> new Result.Done(0, 0, remove(plan), packing.skipped);
-            case ManifestLog.Committed.Failed failed -> new Result.Failed(failed.cause());
-            case ManifestLog.Committed.Unknown unknown -> new Result.Failed(unknown.cause());
+            case ManifestLog.Committed.Failed failed -> {
+                forget(repacked.written());
+                yield new Result.Failed("the manifest could not be committed: " + failed.cause());
+            }
+            case ManifestLog.Committed.Unknown unknown ->
+                new Result.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
         };
     }
 
-    private static Optional<Manifest> next(Manifest base, Set<Sha256> replaced, Packing packing, Manifest.Loose loose) {
+    private static Optional<Manifest> next(Manifest base, Set<Sha256> replaced, List<PackInfo> with, Manifest.Loose loose) {
         Set<Sha256> named = new HashSet<>();
         base.packs().forEach(pack -> named.add(pack.name()));
-        packing.isOvertaken = !named.containsAll(replaced);
-        boolean isNothing = replaced.isEmpty() && packing.written.isEmpty() && base.loose() == loose;
-        return packing.isOvertaken || isNothing ? Optional.empty() : Optional.of(base.replacing(replaced, packing.written, loose));
+        return named.containsAll(replaced) ? Optional.of(base.replacing(replaced, with, loose)) : Optional.empty();
     }
 
-    private void forget(Sha256 pack) {
-        WriteResult ignored = store.delete(keys.pack(pack)); // no manifest names it, and nobody else knows its name
+    /**
+     * Removes packs that were written for nothing. Whose answer was wrong may have been committed all the same: what the newest manifest names stays,
+     * and where nobody can say, so does all. What stays unnamed is an orphan, and goes later.
+     */
+    private void forget(List<PackInfo> packs) {
+        if (!packs.isEmpty() && log.newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest newest)) {
+            Set<Sha256> named = newest.packs().stream().map(PackInfo::name).collect(Collectors.toSet());
+            for (PackInfo pack : packs) {
+                if (!named.contains(pack.name())) {
+                    WriteResult ignored = store.delete(keys.pack(pack.name()));
+                }
+            }
+        }
     }
 
     /** Removes what was planned; what cannot be removed is left to the next compaction. */
-    private long remove(CompactionPlan plan) {
-        long removed = 0;
-        for (LooseEntry entry : plan.redundant()) {
-            removed += store.deleteIfMatch(entry.key(), entry.etag()) instanceof WriteResult.Done ? 1 : 0;
-        }
+    private long remove(CompactionPlan.InPacks packs, List<LooseEntry> entries) {
+        long removed = entries.stream().filter(this::remove).count();
+        removed += packs.orphans().stream().filter(pack -> store.delete(keys.pack(pack)) instanceof WriteResult.Done).count();
         Set<Manifest.Retired> gone = new HashSet<>();
-        for (Manifest.Retired retired : plan.expired()) {
+        for (Manifest.Retired retired : packs.expired()) {
             if (store.delete(keys.pack(retired.name())) instanceof WriteResult.Done) {
                 gone.add(retired);
             }
@@ -157,92 +210,13 @@ public final class Compaction {
         return removed + gone.size();
     }
 
-    /** Puts sound entries into new packs. For one thread. */
-    private final class Packing {
-        private final LongConsumer progress;
-        private final List<PackInfo> written = new ArrayList<>();
-        private final Set<Sha256> moved = new HashSet<>();
-        private PackBuilder open = new PackBuilder(keys.namespace(), random);
-        private long bytesRead;
-        private long packed;
-        private long skipped;
-        private boolean isOvertaken;
-
-        Packing(LongConsumer progress) {
-            this.progress = progress;
-        }
-
-        /** A pack could not be written; ends the compaction. */
-        static final class CannotWrite extends RuntimeException {
-            private final String cause;
-
-            CannotWrite(String cause) {
-                super(cause, null, false, false);
-                this.cause = cause;
-            }
-        }
-
-        /** Moves the live entries of a pack; where a part of it cannot be read now, it stays. */
-        void move(CompactionPlan.OldPack old) {
-            boolean isWhole = true;
-            for (Part part : Part.of(old.pack(), old.live(), PART_BYTES)) {
-                switch (store.range(keys.pack(old.pack().name()), part.offset(), part.length())) {
-                    case GetResult.Found found -> part.places().forEach(place -> add(place.id(), slice(found.bytes(), part, place)));
-                    case GetResult.Absent _, GetResult.TooLarge _ -> skipped += part.places().size();
-                    case GetResult.Unavailable _ -> {
-                        skipped += part.places().size();
-                        isWhole = false;
-                    }
-                }
-                read(part.length());
-            }
-            if (isWhole) {
-                moved.add(old.pack().name());
-            }
-        }
-
-        private static MemorySegment slice(MemorySegment bytes, Part part, Place place) {
-            long at = Math.min(place.offset() - part.offset(), bytes.byteSize());
-            return bytes.asSlice(at, Math.min(place.length(), bytes.byteSize() - at));
-        }
-
-        void fold(LooseEntry entry) {
-            switch (store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES)) {
-                case GetResult.Found found -> add(entry.id(), found.bytes());
-                case GetResult.Absent _ -> {} // removed meanwhile
-                case GetResult.TooLarge _, GetResult.Unavailable _ -> skipped++;
-            }
-            read(entry.bytes());
-        }
-
-        private void read(long bytes) {
-            bytesRead += bytes;
-            progress.accept(bytesRead);
-        }
-
-        private void add(Sha256 id, MemorySegment stored) {
-            if (EntryFormat.decode(stored, Verification.CONTENT_HASH) instanceof LoadResult.Hit hit && hit.entry().id().hash().equals(id)
-                    && hit.entry().id().target().path().equals(keys.namespace())) {
-                open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), hit.entry().compileTime().toNanos());
-                packed++;
-                if (open.bytes() >= PackPublisher.FULL_BYTES) {
-                    finish();
-                }
-            } else {
-                skipped++;
-            }
-        }
-
-        void finish() {
-            if (open.size() == 0) {
-                return;
-            }
-            Pack pack = open.build();
-            open = new PackBuilder(keys.namespace(), random);
-            if (writer.write(pack, keys) instanceof PackWriter.Written.Failed failed) {
-                throw new CannotWrite("a pack could not be written: " + failed.failure());
-            }
-            written.add(pack.info());
-        }
+    /** Where the server knows no conditional deletes, the version is compared first. */
+    private boolean remove(LooseEntry entry) {
+        return switch (store.deleteIfMatch(entry.key(), entry.etag())) {
+            case WriteResult.Done _ -> true;
+            case WriteResult.NotAllowed _ -> store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
+                    && store.delete(entry.key()) instanceof WriteResult.Done;
+            case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
+        };
     }
 }

@@ -2,61 +2,101 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 /** What a compaction will do. Immutable. */
 public final class CompactionPlan {
     private final Manifest base;
-    private final List<LooseEntry> fold;
-    private final List<OldPack> merge;
-    private final List<PackInfo> lost;
-    private final List<LooseEntry> redundant;
-    private final List<Manifest.Retired> expired;
+    private final InPacks packs;
+    private final Alone alone;
     private final long waiting;
 
-    /** A pack whose entries move, and where those lie that move. */
-    record OldPack(PackInfo pack, List<Place> live) {}
+    /**
+     * A pack, and where its entries lie.
+     *
+     * @param live those that readers take from this pack
+     * @param spare those that an older pack has, too
+     */
+    record OldPack(PackInfo pack, List<Place> live, List<Place> spare) {}
 
-    CompactionPlan(Manifest base, List<LooseEntry> fold, List<OldPack> merge, List<PackInfo> lost, List<LooseEntry> redundant,
-            List<Manifest.Retired> expired, long waiting) {
+    /** An entry that lies alone, and has been in a pack for longer than the grace. */
+    record Redundant(LooseEntry entry, OldPack pack, Place place) {}
+
+    /**
+     * What is to be done with packs.
+     *
+     * @param merge those whose live entries move
+     * @param lost those that are named and cannot be read
+     * @param expired those that are named no more, for longer than the grace
+     * @param orphans those that were never named, for longer than a commit can take: of writers that did not come to it
+     */
+    record InPacks(List<OldPack> merge, List<PackInfo> lost, List<Manifest.Retired> expired, List<Sha256> orphans) {
+        InPacks {
+            merge = List.copyOf(merge);
+            lost = List.copyOf(lost);
+            expired = List.copyOf(expired);
+            orphans = List.copyOf(orphans);
+        }
+    }
+
+    /**
+     * What is to be done with entries that lie alone.
+     *
+     * @param fold those that no pack has
+     * @param redundant those that may be removed
+     * @param packed all that a pack has, too, by id: what is found damaged in the pack is taken from here
+     * @param tooLarge how many stay alone for ever
+     */
+    record Alone(List<LooseEntry> fold, List<Redundant> redundant, Map<Sha256, LooseEntry> packed, long tooLarge) {
+        Alone {
+            fold = List.copyOf(fold);
+            redundant = List.copyOf(redundant);
+            packed = Map.copyOf(packed);
+        }
+    }
+
+    CompactionPlan(Manifest base, InPacks packs, Alone alone, long waiting) {
         this.base = base;
-        this.fold = List.copyOf(fold);
-        this.merge = List.copyOf(merge);
-        this.lost = List.copyOf(lost);
-        this.redundant = List.copyOf(redundant);
-        this.expired = List.copyOf(expired);
+        this.packs = packs;
+        this.alone = alone;
         this.waiting = waiting;
     }
 
     /** True where nothing is to be done. */
     public boolean isEmpty() {
-        return fold.isEmpty() && merge.isEmpty() && lost.isEmpty() && redundant.isEmpty() && expired.isEmpty();
+        return folded() + merged() + lost() + removed() == 0;
     }
 
     /** How many entries that lie alone go into packs. */
     public long folded() {
-        return fold.size();
+        return alone.fold().size();
     }
 
     /** How many bytes those have. */
     public long foldedBytes() {
-        return fold.stream().mapToLong(LooseEntry::bytes).sum();
+        return alone.fold().stream().mapToLong(LooseEntry::bytes).sum();
+    }
+
+    /** How many entries are too large for a pack and stay alone. */
+    public long tooLarge() {
+        return alone.tooLarge();
     }
 
     /** How many packs are put together, or rewritten without what is dead. */
     public long merged() {
-        return merge.size();
+        return packs.merge().size();
     }
 
     /** How many packs are named and cannot be read: they are named no more. */
     public long lost() {
-        return lost.size();
+        return packs.lost().size();
     }
 
     /** How many objects are removed: entries that have been in a pack for longer than the grace, and packs that have not been named for as long. */
     public long removed() {
-        return (long) redundant.size() + expired.size();
+        return (long) alone.redundant().size() + packs.expired().size() + packs.orphans().size();
     }
 
     /** How many objects will be removed when their grace is over. */
@@ -69,32 +109,25 @@ public final class CompactionPlan {
         return base.packs().size();
     }
 
+    /** How many bytes are read: what moves, and what is compared before something is removed. */
+    public long bytes() {
+        return foldedBytes() + packs.merge().stream().flatMap(old -> old.live().stream()).mapToLong(Place::length).sum()
+                + alone.redundant().stream().mapToLong(one -> one.place().length()).sum();
+    }
+
     Manifest base() {
         return base;
     }
 
-    List<LooseEntry> fold() {
-        return fold;
+    InPacks inPacks() {
+        return packs;
     }
 
-    List<OldPack> merge() {
-        return merge;
-    }
-
-    List<LooseEntry> redundant() {
-        return redundant;
-    }
-
-    List<Manifest.Retired> expired() {
-        return expired;
+    Alone alone() {
+        return alone;
     }
 
     Set<Sha256> lostNames() {
-        return lost.stream().map(PackInfo::name).collect(Collectors.toSet());
-    }
-
-    /** How many bytes are read and written again. */
-    public long bytes() {
-        return foldedBytes() + merge.stream().flatMap(old -> old.live().stream()).mapToLong(Place::length).sum();
+        return packs.lost().stream().map(PackInfo::name).collect(Collectors.toSet());
     }
 }

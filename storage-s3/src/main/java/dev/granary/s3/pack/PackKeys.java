@@ -5,6 +5,9 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The keys of one target's packs and manifests in a bucket.
@@ -13,9 +16,22 @@ import java.util.Locale;
  * @param namespace the target, as {@link dev.granary.cache.Target#path()} gives it
  */
 public record PackKeys(String root, String namespace) {
+    private static final Pattern PACK = Pattern.compile("([0-9a-f]{64})\\.pack");
+
     /** The key of a pack. */
     public String pack(Sha256 name) {
-        return root + namespace + "/p/" + name.hex() + ".pack";
+        return packPrefix() + name.hex() + ".pack";
+    }
+
+    /** What the keys of all packs begin with. */
+    String packPrefix() {
+        return root + namespace + "/p/";
+    }
+
+    /** The name of the pack that an object under {@link #packPrefix} is by its key; empty for anything else. */
+    Optional<Sha256> nameOfPack(String key) {
+        Matcher name = PACK.matcher(key.substring(packPrefix().length()));
+        return name.matches() ? Optional.of(Sha256.parse(name.group(1))) : Optional.empty();
     }
 
     /** What the keys of all entries begin with that lie outside of packs. */

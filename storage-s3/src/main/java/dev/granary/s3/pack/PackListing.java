@@ -46,7 +46,7 @@ public final class PackListing {
                         }
                     }
                 }
-                case TargetPacks.Indexed.Lost _ -> {}
+                case TargetPacks.Indexed.Lost _, TargetPacks.Indexed.Newer _ -> {}
                 case TargetPacks.Indexed.Unsaid unsaid -> throw new IOException("The index of a pack cannot be read: " + unsaid.failure());
             }
         }

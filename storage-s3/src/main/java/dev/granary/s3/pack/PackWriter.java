@@ -42,7 +42,7 @@ final class PackWriter {
         String key = keys.pack(pack.info().name());
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, pack.body(), marks)) {
-                case WriteResult.Done _, WriteResult.PreconditionFailed _ -> {
+                case WriteResult.Done _ -> {
                     return new Written.Done();
                 }
                 case WriteResult.NotAllowed refused -> {
@@ -50,6 +50,13 @@ final class PackWriter {
                 }
                 case WriteResult.NotSent unsent -> {
                     return new Written.Failed(unsent.failure());
+                }
+                case WriteResult.PreconditionFailed _ -> { // said to be there: packs take the place of others, so that is not just believed
+                    if (isThere(key, pack)) {
+                        return new Written.Done();
+                    } else if (attempt == MAX_ATTEMPTS) {
+                        return new Written.Failed(Failure.of(Failure.Kind.SERVER, "the server says that the pack is there, and does not find it"));
+                    }
                 }
                 case WriteResult.Conflict _ -> {
                     if (attempt == MAX_ATTEMPTS) {

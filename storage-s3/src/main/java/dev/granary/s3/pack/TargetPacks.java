@@ -139,7 +139,7 @@ final class TargetPacks {
                         return new Found.In(pack, place.get());
                     }
                 }
-                case Indexed.Lost _ -> {
+                case Indexed.Lost _, Indexed.Newer _ -> {
                     catalogue.lost(pack);
                     isOneLost = true;
                 }
@@ -191,6 +191,9 @@ final class TargetPacks {
         /** The pack is not there, or its index is damaged. */
         record Lost(String cause) implements Indexed {}
 
+        /** A newer version of Granary wrote it, for those who can read it. */
+        record Newer(String cause) implements Indexed {}
+
         record Unsaid(Failure failure) implements Indexed {}
     }
 
@@ -235,6 +238,7 @@ final class TargetPacks {
                         shelf.keep(pack, tail);
                         yield new Indexed.Ok(ok.index());
                     }
+                    case PackIndex.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> new Indexed.Newer("a newer version wrote it: " + bad.detail());
                     case PackIndex.Read.Bad bad -> new Indexed.Lost("its index is damaged: " + bad.detail());
                 };
             }

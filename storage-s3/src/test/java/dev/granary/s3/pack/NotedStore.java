@@ -3,10 +3,12 @@ package dev.granary.s3.pack;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.WriteResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * An object store in memory that writes down what was asked of which object, such as {@code GET newest}, {@code HEAD m2}, {@code RANGE pack},
@@ -89,8 +91,20 @@ public final class NotedStore extends MemoryObjectStore {
     }
 
     @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        note("DELETE", key);
+        return super.deleteIfMatch(key, etag);
+    }
+
+    @Override
     public WriteResult delete(String key) {
         note("DELETE", key);
         return super.delete(key);
+    }
+
+    @Override
+    public ListResult list(String prefix, Consumer<Listed> visitor) {
+        note("LIST", prefix);
+        return super.list(prefix, visitor);
     }
 }

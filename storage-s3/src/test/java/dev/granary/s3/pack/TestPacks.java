@@ -59,6 +59,24 @@ public final class TestPacks {
         return new PackPublisher(over, KEYS, IndexShelf.NONE, random, _ -> {});
     }
 
+    Compaction compaction() {
+        return compaction(store);
+    }
+
+    Compaction compaction(ObjectStore over) {
+        return new Compaction(over, KEYS, IndexShelf.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
+    }
+
+    /** Puts an entry into the bucket that lies alone. */
+    void placeAlone(Entry entry) {
+        store.place(keyAlone(entry), encoded(entry), Marks.NONE);
+    }
+
+    static String keyAlone(Entry entry) {
+        String name = entry.id().hash().hex();
+        return KEYS.loosePrefix() + name.substring(0, 2) + "/" + name;
+    }
+
     IndexShelf shelf(Path directory) {
         return new IndexShelf(directory.resolve(NAMESPACE), random);
     }

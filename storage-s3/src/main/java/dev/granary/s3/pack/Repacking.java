@@ -1,0 +1,229 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectStore;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+
+/**
+ * Puts the sound entries of old packs, and of those that lie alone, into new packs. For one thread and one use.
+ *
+ * <p>In memory are one part that is being read, and one pack under construction.
+ */
+final class Repacking {
+    private static final long PART_BYTES = 8 << 20;
+
+    private final ObjectStore store;
+    private final PackKeys keys;
+    private final PackWriter writer;
+    private final RandomGenerator random;
+    private final LongConsumer progress;
+    private final List<PackInfo> written = new ArrayList<>();
+    private final Set<Sha256> moved = new HashSet<>();
+    private final Set<Sha256> missing = new HashSet<>();
+    private PackBuilder open;
+    private long bytesRead;
+    private long packed;
+    private long left;
+
+    Repacking(ObjectStore store, PackKeys keys, PackWriter writer, RandomGenerator random, LongConsumer progress) {
+        this.store = store;
+        this.keys = keys;
+        this.writer = writer;
+        this.random = random;
+        this.progress = progress;
+        this.open = new PackBuilder(keys.namespace(), random);
+    }
+
+    /** A pack could not be written; ends the compaction and never leaves it. */
+    static final class CannotWrite extends Exception {
+        private final transient Failure failure;
+
+        CannotWrite(Failure failure) {
+            super(failure.toString(), null, false, false);
+            this.failure = failure;
+        }
+
+        Failure failure() {
+            return failure;
+        }
+    }
+
+    /** The new packs, in the bucket. */
+    List<PackInfo> written() {
+        return written;
+    }
+
+    /** The old packs whose entries have all moved, but for what was not sound. */
+    Set<Sha256> moved() {
+        return moved;
+    }
+
+    /** Entries that were to move from a pack and are not sound there, or not there. */
+    Set<Sha256> missing() {
+        return missing;
+    }
+
+    /** How many entries are in new packs. */
+    long packed() {
+        return packed;
+    }
+
+    /** How many entries were left where they are. */
+    long left() {
+        return left;
+    }
+
+    /** Tells the places of a pack apart: those that are sound, and those that are not. What cannot be read now is neither. */
+    void check(PackInfo pack, List<Place> places, Consumer<Place> sound, Consumer<Place> unsound) {
+        for (Part part : Part.of(pack, places, PART_BYTES)) {
+            switch (read(part)) {
+                case GetResult.Found found -> part.places().forEach(place ->
+                        (isSound(slice(found.bytes(), part, place), place) ? sound : unsound).accept(place));
+                case GetResult.Absent _, GetResult.TooLarge _ -> part.places().forEach(unsound);
+                case GetResult.Unavailable _ -> {}
+            }
+        }
+    }
+
+    /** Moves the live entries of a pack; where a part of it cannot be read now, it stays. */
+    void move(CompactionPlan.OldPack old) throws CannotWrite {
+        if (move(old.pack(), old.live())) {
+            moved.add(old.pack().name());
+        }
+    }
+
+    /** Moves what is missing, and which this pack has, too. */
+    void moveSpare(CompactionPlan.OldPack old) throws CannotWrite {
+        Predicate<Place> isMissing = place -> missing.contains(place.id());
+        if (!move(old.pack(), old.spare().stream().filter(isMissing).toList())) {
+            moved.remove(old.pack().name());
+        }
+    }
+
+    private boolean move(PackInfo pack, List<Place> places) throws CannotWrite {
+        boolean isWhole = true;
+        for (Part part : Part.of(pack, places, PART_BYTES)) {
+            List<Place> unsound = switch (read(part)) {
+                case GetResult.Found found -> moveSound(part, found.bytes());
+                case GetResult.Absent _, GetResult.TooLarge _ -> part.places();
+                case GetResult.Unavailable _ -> {
+                    left += part.places().size();
+                    isWhole = false;
+                    yield List.of();
+                }
+            };
+            for (Place place : unsound) {
+                isWhole &= moveAlone(pack, place);
+            }
+        }
+        return isWhole;
+    }
+
+    /** Moves what is sound; returns the rest. */
+    private List<Place> moveSound(Part part, MemorySegment bytes) throws CannotWrite {
+        List<Place> unsound = new ArrayList<>();
+        for (Place place : part.places()) {
+            MemorySegment stored = slice(bytes, part, place);
+            if (isSound(stored, place)) {
+                move(place, stored);
+            } else {
+                unsound.add(place);
+            }
+        }
+        return unsound;
+    }
+
+    /** Reads an entry again that was not sound: one wrong answer is not enough to give it up. False where nobody can say. */
+    private boolean moveAlone(PackInfo pack, Place place) throws CannotWrite {
+        switch (store.range(keys.pack(pack.name()), place.offset(), place.length())) {
+            case GetResult.Found found when isSound(found.bytes(), place) -> move(place, found.bytes());
+            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(place.id());
+            case GetResult.Unavailable _ -> {
+                left++;
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void move(Place place, MemorySegment stored) throws CannotWrite {
+        missing.remove(place.id());
+        add(place.id(), stored, place.compileNanos());
+    }
+
+    /** Folds an entry that lies alone into a pack. */
+    void fold(LooseEntry entry) throws CannotWrite {
+        switch (store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES)) {
+            case GetResult.Found found when decoded(found.bytes(), entry.id()) instanceof LoadResult.Hit hit -> {
+                missing.remove(entry.id());
+                add(entry.id(), found.bytes(), hit.entry().compileTime().toNanos());
+            }
+            case GetResult.Absent _ -> {} // removed meanwhile
+            case GetResult.Found _, GetResult.TooLarge _, GetResult.Unavailable _ -> left++;
+        }
+        bytesRead += entry.bytes();
+        progress.accept(bytesRead);
+    }
+
+    /** Writes the pack under construction, if it has any entry. */
+    void finish() throws CannotWrite {
+        if (open.size() == 0) {
+            return;
+        }
+        Pack pack = open.build();
+        open = new PackBuilder(keys.namespace(), random);
+        if (writer.write(pack, keys) instanceof PackWriter.Written.Failed failed) {
+            throw new CannotWrite(failed.failure());
+        }
+        written.add(pack.info());
+    }
+
+    private void add(Sha256 id, MemorySegment stored, long compileNanos) throws CannotWrite {
+        open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), compileNanos);
+        packed++;
+        if (open.bytes() >= PackPublisher.FULL_BYTES) {
+            finish();
+        }
+    }
+
+    private GetResult read(Part part) {
+        GetResult result = store.range(keys.pack(part.pack().name()), part.offset(), part.length());
+        bytesRead += part.length();
+        progress.accept(bytesRead);
+        return result;
+    }
+
+    private static MemorySegment slice(MemorySegment bytes, Part part, Place place) {
+        long at = Math.min(place.offset() - part.offset(), bytes.byteSize());
+        return bytes.asSlice(at, Math.min(place.length(), bytes.byteSize() - at));
+    }
+
+    /** True for the entry of that id; also for one of another version of Granary, where the bytes are those that were put there. */
+    private boolean isSound(MemorySegment stored, Place place) {
+        return switch (decoded(stored, place.id())) {
+            case LoadResult.Hit _ -> true;
+            case LoadResult.Damaged(Damage damage, _) when damage == Damage.TOO_NEW || damage == Damage.TOO_OLD ->
+                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == place.checksum();
+            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> false;
+        };
+    }
+
+    private LoadResult decoded(MemorySegment stored, Sha256 id) {
+        return keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id);
+    }
+}

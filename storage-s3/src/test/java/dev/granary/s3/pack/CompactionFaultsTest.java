@@ -1,0 +1,207 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Compaction that is killed, refused, answered wrong, or not alone: nothing is lost, and the next one completes it. */
+class CompactionFaultsTest {
+    private static final Duration GRACE = Duration.ofDays(1);
+
+    private final TestEntries entries = new TestEntries("CompactionFaultsTest");
+
+    /** A bucket in which there is everything to be done: fold, merge, remove entries and packs. */
+    private final class Scene {
+        private final TestPacks bucket = new TestPacks("CompactionFaultsTest");
+        private final List<Entry> all = new ArrayList<>(Stream.generate(() -> entries.entry(100)).limit(20).toList());
+
+        Scene() {
+            PackInfo old = bucket.publish(bucket.pack(all.subList(0, 3)));
+            bucket.publish(bucket.pack(all.subList(2, 6)));
+            Pack with = bucket.pack(all.subList(0, 3));
+            bucket.place(with);
+            TestPacks.done(bucket.log().commit(base -> Optional.of(
+                    base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
+            bucket.placeAlone(all.get(0));
+            bucket.placeAlone(all.get(4));
+            bucket.store.pass(GRACE);
+            all.subList(6, 20).forEach(bucket::placeAlone);
+        }
+
+        Compaction.Result compact() {
+            Compaction compaction = bucket.compaction();
+            return switch (compaction.plan(GRACE)) {
+                case Compaction.Planned.Ready ready -> compaction.run(ready.plan(), Manifest.Loose.ALLOWED, _ -> {});
+                case Compaction.Planned.Unavailable lost -> new Compaction.Result.Failed(lost.cause());
+            };
+        }
+
+        void assertNothingLost(String when) {
+            try (Reading reading = new Reading(bucket)) {
+                assertEquals(List.of(), reading.lost(all), when);
+            }
+        }
+
+        /** Two undisturbed compactions with the grace between leave each entry once, and nothing else. */
+        void assertCompletes(String when) {
+            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertNothingLost(when);
+            bucket.store.pass(GRACE);
+            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertNothingLost(when);
+            bucket.store.pass(GRACE);
+            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertNothingLost(when);
+            assertEquals(20, bucket.newest().entries(), when);
+            assertEquals(0, bucket.store.keys().stream().filter(key -> key.contains("/e/")).count(), when);
+            assertEquals(1, bucket.store.keys().stream().filter(key -> key.contains("/p/")).count(), when);
+        }
+    }
+
+    /** The process is gone. */
+    private static final class Killed extends RuntimeException {
+        Killed() {
+            super("killed", null, false, false);
+        }
+    }
+
+    @Test
+    @DisplayName("D4 killed before each of its requests: nothing is lost, and the next compaction completes it")
+    void killed() {
+        boolean isKilled = true;
+        int steps = 0;
+        for (; isKilled; steps++) {
+            Scene scene = new Scene();
+            AtomicInteger left = new AtomicInteger(steps);
+            scene.bucket.store.beforeEach(() -> {
+                if (left.getAndDecrement() == 0) {
+                    throw new Killed();
+                }
+            });
+            try {
+                Compaction.Result result = scene.compact();
+                assertInstanceOf(Compaction.Result.Done.class, result);
+                isKilled = false;
+            } catch (Killed e) {
+                isKilled = true;
+            }
+            scene.bucket.store.beforeEach(() -> {});
+            scene.assertNothingLost("killed before request " + steps);
+            scene.assertCompletes("killed before request " + steps);
+        }
+        assertTrue(steps > 30, steps + " steps");
+    }
+
+    private static List<Fault> faults() {
+        return Stream.concat(Stream.of(new Fault.Lost(DENIED)), Fault.each().stream()).filter(fault -> !(fault instanceof Fault.Late)).toList();
+    }
+
+    @ParameterizedTest
+    @MethodSource("faults")
+    @DisplayName("R2 R13 each fault at each of its requests: a result, nothing lost, and the next compaction completes it")
+    void faults(Fault fault) {
+        Scene undisturbed = new Scene();
+        undisturbed.bucket.store.newNotes();
+        undisturbed.compact();
+        int requests = undisturbed.bucket.store.newNotes().size();
+        assertTrue(requests > 30, requests + " requests");
+        for (int n = 0; n < requests; n++) {
+            Scene scene = new Scene();
+            String when = fault + " at request " + n;
+            scene.bucket.store.plan(FaultPlan.once(_ -> true, n, fault));
+            scene.compact();
+            scene.bucket.store.plan(FaultPlan.SOUND);
+            scene.assertNothingLost(when);
+            scene.assertCompletes(when);
+        }
+    }
+
+    @Test
+    @DisplayName("D5 two compactions at once: every entry is found throughout, and in the end lies in one pack")
+    void twoAtOnce() throws Exception {
+        for (int round = 0; round < 30; round++) {
+            Scene scene = new Scene();
+            CyclicBarrier start = new CyclicBarrier(2);
+            try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+                List<Future<Compaction.Result>> both = Stream.generate(() -> threads.submit(() -> {
+                    start.await();
+                    return scene.compact();
+                })).limit(2).toList();
+                for (Future<Compaction.Result> one : both) {
+                    Compaction.Result result = one.get();
+                    assertTrue(result instanceof Compaction.Result.Done || result instanceof Compaction.Result.Overtaken, result::toString);
+                }
+            }
+            scene.assertNothingLost("round " + round);
+            scene.assertCompletes("round " + round);
+        }
+    }
+
+    @Test
+    @DisplayName("R20 D5 readers with old manifests and with new ones find everything, and never wrong bytes, while compactions run")
+    void readersMeanwhile() throws Exception {
+        Scene scene = new Scene();
+        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicLong lookUps = new AtomicLong();
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
+            List<Future<?>> readers = new ArrayList<>();
+            for (boolean isOld : new boolean[] {true, true, false, false}) {
+                readers.add(threads.submit(() -> read(scene, isOld, isOver, lookUps)));
+            }
+            for (int i = 0; i < 20; i++) {
+                PackInfo again = scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
+                assertTrue(again.entries() == 8);
+                scene.bucket.placeAlone(scene.all.get(19 - i % 10));
+                assertInstanceOf(Compaction.Result.Done.class, scene.compact());
+                long seen = lookUps.get();
+                while (lookUps.get() < seen + 100) { // readers get their turn with every state
+                    Thread.onSpinWait();
+                }
+            }
+            isOver.set(true);
+            for (Future<?> reader : readers) {
+                reader.get();
+            }
+        }
+        scene.assertCompletes("after the readers");
+    }
+
+    private static void read(Scene scene, boolean isOld, AtomicBoolean isOver, AtomicLong lookUps) {
+        while (!isOver.get()) {
+            try (Reading reading = new Reading(scene.bucket)) {
+                do {
+                    for (Entry entry : scene.all) {
+                        LoadResult found = reading.load(entry);
+                        assertEquals(entry.binaries(), assertInstanceOf(LoadResult.Hit.class, found, found::toString).entry().binaries());
+                        lookUps.incrementAndGet();
+                    }
+                } while (isOld && !isOver.get());
+            }
+        }
+    }
+}
