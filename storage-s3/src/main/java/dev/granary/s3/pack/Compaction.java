@@ -225,7 +225,7 @@ public final class Compaction {
                     && hit.entry().id().target().path().equals(keys.namespace())) {
                 open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), hit.entry().compileTime().toNanos());
                 packed++;
-                if (open.bytes() >= PackPublisher.FULL_BYTES) {
+                if (open.isFull()) {
                     finish();
                 }
             } else {
