@@ -17,6 +17,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** As much of an S3 server as a bucket tier needs, with faults: objects in memory, PUT and GET, no signatures checked. */
 final class TinyS3 implements AutoCloseable {
     final Map<String, byte[]> objects = new ConcurrentHashMap<>();
+
+    /** Requests for entries; what is asked of packs and of the store marker does not count. */
     final AtomicInteger gets = new AtomicInteger();
     final AtomicInteger puts = new AtomicInteger();
     volatile Duration delay = Duration.ZERO;
@@ -62,8 +64,10 @@ final class TinyS3 implements AutoCloseable {
 
     private void answer(OutputStream out, String method, String path, byte[] body) throws IOException {
         byte[] found = objects.getOrDefault(path, new byte[0]);
+        if (path.contains("/e/")) {
+            (method.equals("PUT") ? puts : gets).incrementAndGet();
+        }
         if (method.equals("PUT")) {
-            puts.incrementAndGet();
             if (refusesWrites) {
                 send(out, "403 Forbidden", "<Error><Code>AccessDenied</Code></Error>".getBytes(ISO_8859_1));
             } else if (objects.putIfAbsent(path, body) == null) {
@@ -72,10 +76,8 @@ final class TinyS3 implements AutoCloseable {
                 send(out, "412 Precondition Failed", "<Error><Code>PreconditionFailed</Code></Error>".getBytes(ISO_8859_1));
             }
         } else if (found.length > 0) {
-            gets.incrementAndGet();
             send(out, "200 OK", found);
         } else {
-            gets.incrementAndGet();
             send(out, "404 Not Found", "<Error><Code>NoSuchKey</Code></Error>".getBytes(ISO_8859_1));
         }
     }

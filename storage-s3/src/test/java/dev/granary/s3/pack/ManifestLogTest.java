@@ -22,6 +22,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Reading the newest manifest: from which hint it is found, with how many requests, and what is made of one that is damaged. */
 class ManifestLogTest {
+    /** What each manifest carries: the put id of its writer. */
+    private static final Marks SOMEBODY = new Marks("00".repeat(16), "");
+
     private final TestPacks packs = new TestPacks("ManifestLogTest");
     private final NotedStore store = packs.store;
     private final ManifestLog log = packs.log();
@@ -38,7 +41,7 @@ class ManifestLogTest {
 
     private void place(Manifest manifest) {
         byte[] body = manifest.encode();
-        store.place(TestPacks.KEYS.manifest(manifest.number()), body, new Marks("", Sha256.of(body).hex()));
+        store.place(TestPacks.KEYS.manifest(manifest.number()), body, new Marks(SOMEBODY.putId(), Sha256.of(body).hex()));
     }
 
     /** Manifests 1 to {@code count}, without a hint. */
@@ -100,7 +103,7 @@ class ManifestLogTest {
         PackInfo second = packs.publish(packs.pack());
         Manifest known = packs.newest();
         packs.publish(packs.pack());
-        store.place(TestPacks.KEYS.manifest(3), new byte[77], Marks.NONE);
+        store.place(TestPacks.KEYS.manifest(3), new byte[77], SOMEBODY);
         for (Manifest start : List.of(Manifest.NONE, known)) {
             Manifest read = newest(start);
             assertEquals(3, read.number());
@@ -118,7 +121,7 @@ class ManifestLogTest {
         chain(3);
         hint("3");
         byte[] second = store.body(TestPacks.KEYS.manifest(2));
-        store.place(TestPacks.KEYS.manifest(3), store.body(TestPacks.KEYS.manifest(1)), Marks.NONE);
+        store.place(TestPacks.KEYS.manifest(3), store.body(TestPacks.KEYS.manifest(1)), SOMEBODY);
         Manifest read = newest(Manifest.NONE);
         assertEquals(3, read.number());
         Manifest expected = assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(second)).manifest();
@@ -130,7 +133,7 @@ class ManifestLogTest {
     void manyDamaged() {
         Manifest known = packs.commit(TestPacks.info(packs.random(), 2));
         for (int i = 2; i <= 30; i++) {
-            store.place(TestPacks.KEYS.manifest(i), new byte[1], Marks.NONE);
+            store.place(TestPacks.KEYS.manifest(i), new byte[1], SOMEBODY);
         }
         Manifest read = newest(known);
         assertEquals(30, read.number());
@@ -145,7 +148,7 @@ class ManifestLogTest {
         byte[] newer = new Manifest(2, Manifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
-        store.place(TestPacks.KEYS.manifest(2), newer, Marks.NONE);
+        store.place(TestPacks.KEYS.manifest(2), newer, SOMEBODY);
         ManifestLog.Newest.Unavailable read = assertInstanceOf(ManifestLog.Newest.Unavailable.class, log.newest(Manifest.NONE));
         assertTrue(read.cause().contains("newer version"), read::cause);
         assertInstanceOf(ManifestLog.Committed.Failed.class, log.commit(base -> Optional.of(base.plus(pack))));

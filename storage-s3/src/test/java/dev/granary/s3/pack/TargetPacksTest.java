@@ -308,7 +308,7 @@ class TargetPacksTest {
         bucket.publish(one);
         assertHit(one);
         bucket.publish(two);
-        store.place(TestPacks.KEYS.manifest(2), new byte[50], Marks.NONE);
+        store.place(TestPacks.KEYS.manifest(2), new byte[50], new Marks("00".repeat(16), ""));
         passInterval();
         assertHit(one);
         behind.remove().run();
