@@ -26,7 +26,7 @@ class BulkFetchTest {
     private static final int IDS = 200;
     private static final int CONNECTIONS = 50;
     private static final int ENTRY_BYTES = 100 << 10;
-    private static final int HEAP_MEBIBYTES = 96;
+    private static final int HEAP_MEBIBYTES = 192;
     private static final Duration REQUEST = Duration.ofSeconds(60);
 
     private final TestEntries entries = new TestEntries("BulkFetchTest");
@@ -82,7 +82,7 @@ class BulkFetchTest {
 
     @ParameterizedTest
     @EnumSource(S3Client.class)
-    @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 96 MiB: all hit, one request each, never more than 50 at the server")
+    @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 192 MiB: all hit, one request each, never more than 50 at the server")
     void alone(S3Client client) throws Exception {
         publishAlone();
         Map<String, String> said = fetch(client, REQUEST, REQUEST.multipliedBy(5));

@@ -10,8 +10,11 @@ public final class AnswerLimit {
     /** Of an error, in bytes; S3's have a few hundred. */
     static final int ERROR_BYTES = 256 << 10;
 
-    /** Of anything else, in bytes; a page of a thousand keys of the greatest length has less than half of it. */
-    static final int PAGE_BYTES = 8 << 20;
+    /**
+     * Of anything else, in bytes: a page of a thousand keys of the greatest length, 1024 bytes, has three quarters of it. Client libraries need some
+     * twenty times as much while they read it.
+     */
+    static final int PAGE_BYTES = 2 << 20;
 
     private final int limit;
     private long read;
