@@ -8,7 +8,6 @@ module dev.granary.s3 {
     requires transitive dev.granary.cache;
     requires com.fasterxml.jackson.databind; // minio needs it, too, which is no module and names nothing that it needs
     requires com.google.common; // for minio
-    requires io.github.resilience4j.bulkhead;
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;
     requires io.github.resilience4j.retry;

@@ -37,6 +37,10 @@ import java.util.random.RandomGenerator;
  *
  * <p>{@link #load} ends within the load deadline of the configuration. {@link #store} ends after a bounded number of requests, each within
  * its deadline, and is meant for a thread that nobody waits for.
+ *
+ * <p>Memory: a look-up takes none for an entry before it has a connection, and then at most 2.5 times the entry's stored length, which is at most
+ * {@link EntryFormat#MAX_BYTES}, and in a pack at most 32 MiB; with the binaries unpacked, at most as much again, outside of the heap. No more look-ups
+ * than the configuration has connections read at once. The manifest of a target has at most 16 MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, Catalog {
     private static final int ABSENT_CAPACITY = 100_000;

@@ -1,8 +1,6 @@
 package dev.granary.s3;
 
 import dev.granary.s3.store.Failure;
-import io.github.resilience4j.bulkhead.Bulkhead;
-import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
@@ -12,14 +10,21 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
  * Circuit breaker around bulkhead: lets a request through only where the bucket is well and a connection will be free.
  *
- * <p>The time in the queue does not count as the bucket's: only a request that was sent can be slow.
+ * <p>The bulkhead is a fair queue for as many permits as there are connections. The time in it does not count as the bucket's: only a request
+ * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
+ *
+ * <p>The breaker opens when at least half of the last {@value #WINDOW} verdicts, and no fewer than {@value #MINIMUM} of them, are failures, or at least
+ * half are slow. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
+ * nothing from the other objects of a process that makes few requests (R6).
  */
 final class Guard {
     private static final int WINDOW = 20;
@@ -28,9 +33,10 @@ final class Guard {
     private static final float THRESHOLD_PERCENT = 50;
 
     private final CircuitBreaker breaker;
-    private final Bulkhead bulkhead;
+    private final Semaphore bulkhead;
     private final Timing timing;
     private final String location;
+    private final long patienceNanos;
 
     Guard(S3Config config, Timing timing) {
         this.timing = timing;
@@ -45,29 +51,46 @@ final class Guard {
                 .maxWaitDurationInHalfOpenState(config.breakerPause())
                 .clock(new MonotonicClock(timing))
                 .build());
-        this.bulkhead = Bulkhead.of(location, BulkheadConfig.custom()
-                .maxConcurrentCalls(config.connection().maxConnections())
-                .maxWaitDuration(config.loadDeadline().minus(config.connection().requestTimeout()))
-                .build());
+        this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
+        this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
     }
 
-    <R> R call(Supplier<R> request, Function<R, Optional<Failure>> failure, Function<Failure, R> rejected) {
+    /** How long a request may wait for a connection, in nanoseconds, if it is the first of a look-up. */
+    long patienceNanos() {
+        return patienceNanos;
+    }
+
+    /**
+     * Sends a request, if it may be.
+     *
+     * @param waitNanos how long it may wait for a connection
+     * @param isLast whether the outcome is a verdict; false where the same request will be sent again
+     */
+    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<Failure>> failure, Predicate<Optional<Failure>> isLast,
+            Function<Failure, R> rejected) {
         if (!breaker.tryAcquirePermission()) {
-            return rejected.apply(Failure.of(Failure.Kind.SUSPENDED, location + " failed or dawdled too often and is left alone for a while"));
+            return rejected.apply(suspended());
         }
-        if (!bulkhead.tryAcquirePermission()) {
+        if (!enter(waitNanos)) {
             breaker.releasePermission();
-            return rejected.apply(Failure.of(Failure.Kind.BUSY, "too many requests to " + location + " are waiting"));
+            return rejected.apply(busy());
         }
         boolean recorded = false;
         try {
+            if (breaker.getState() == CircuitBreaker.State.OPEN) { // since this request has queued
+                return rejected.apply(suspended());
+            }
             long start = timing.nanos();
             R result = request.get();
-            record(failure.apply(result), timing.nanos() - start);
-            recorded = true;
+            Optional<Failure> failed = failure.apply(result);
+            long took = timing.nanos() - start;
+            if (isLast.test(failed)) {
+                record(failed, took);
+                recorded = true;
+            }
             return result;
         } finally {
-            bulkhead.onComplete();
+            bulkhead.release();
             if (!recorded) {
                 breaker.releasePermission();
             }
@@ -76,14 +99,31 @@ final class Guard {
 
     /** A request that waits its turn at the bulkhead and says nothing of the bucket's health, whatever comes of it. */
     <R> R callUnjudged(Supplier<R> request, Function<Failure, R> rejected) {
-        if (!bulkhead.tryAcquirePermission()) {
-            return rejected.apply(Failure.of(Failure.Kind.BUSY, "too many requests to " + location + " are waiting"));
+        if (!enter(patienceNanos)) {
+            return rejected.apply(busy());
         }
         try {
             return request.get();
         } finally {
-            bulkhead.onComplete();
+            bulkhead.release();
         }
+    }
+
+    private boolean enter(long waitNanos) {
+        try {
+            return bulkhead.tryAcquire(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private Failure suspended() {
+        return Failure.of(Failure.Kind.SUSPENDED, location + " failed or dawdled too often and is left alone for a while");
+    }
+
+    private Failure busy() {
+        return Failure.of(Failure.Kind.BUSY, "too many requests to " + location + " are waiting");
     }
 
     BucketStatistics.Breaker state() {

@@ -44,6 +44,11 @@ abstract class LayeredStore implements ObjectStore {
     }
 
     @Override
+    public final GetResult range(String key, long offset, int length) {
+        return read(counters.get, store -> store.range(key, offset, length), LayeredStore::failure, GetResult.Unavailable::new);
+    }
+
+    @Override
     public final HeadResult head(String key) {
         return read(counters.head, store -> store.head(key), LayeredStore::failure, HeadResult.Unavailable::new);
     }

@@ -3,6 +3,7 @@ package dev.granary.s3;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.TimeLimited;
 import dev.granary.s3.store.WriteResult;
 import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.Retry;
@@ -12,6 +13,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -97,32 +99,62 @@ final class ResilientStore extends LayeredStore {
             counters.unsent.increment();
             return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has"));
         }
-        Retry.AsyncContext<Optional<Failure>> attempts = retries.get().asyncContext();
+        Attempts attempts = new Attempts(start);
         while (true) {
-            R result = once(counter, request, failure, failed);
-            long pauseMillis = attempts.onResult(failure.apply(result));
-            if (pauseMillis < 0 || deadlineNanos - (timing.nanos() - start) - pauseMillis * 1_000_000 < requestNanos) {
-                return result;
-            }
-            try {
-                timing.pause(Duration.ofMillis(pauseMillis));
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+            R result = once(roomNanos - (timing.nanos() - start), counter, request, failure, attempts::isLast, failed);
+            if (attempts.isOver() || !attempts.pause()) {
                 return result;
             }
             counters.retries.increment();
         }
     }
 
+    /** The attempts at one read, of which all but the last are followed by a pause. For one thread. */
+    private final class Attempts {
+        private static final long OVER = -1;
+
+        private final Retry.AsyncContext<Optional<Failure>> context = retries.get().asyncContext();
+        private final long start;
+        private long pauseMillis = OVER;
+
+        Attempts(long start) {
+            this.start = start;
+        }
+
+        /** True where a request that ended like that is not sent again; asked once for each that was sent. */
+        boolean isLast(Optional<Failure> failure) {
+            long pause = context.onResult(failure);
+            boolean hasTime = deadlineNanos - (timing.nanos() - start) - pause * 1_000_000 >= requestNanos;
+            pauseMillis = pause < 0 || !hasTime ? OVER : pause;
+            return isOver();
+        }
+
+        boolean isOver() {
+            return pauseMillis == OVER;
+        }
+
+        /** Waits before the next attempt; false where this thread was interrupted. */
+        boolean pause() {
+            try {
+                timing.pause(Duration.ofMillis(pauseMillis));
+                pauseMillis = OVER; // for an attempt that is not even sent
+                return true;
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return false;
+            }
+        }
+    }
+
     @Override
     WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
             Function<WriteResult, Optional<Failure>> failure, Function<Failure, WriteResult> failed) {
-        return once(counter, request, failure, failed);
+        return once(guard.get().patienceNanos(), counter, request, failure, _ -> true, failed);
     }
 
-    private <R> R once(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
-            Function<Failure, R> failed) {
-        R result = guard.get().call(() -> counted(counter, request, failed), failure, failed);
+    private <R> R once(long waitNanos, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+            Predicate<Optional<Failure>> isLast, Function<Failure, R> failed) {
+        R result = guard.get().call(waitNanos, () -> counted(counter, request, failed), failure, isLast, failed);
         if (failure.apply(result).filter(Failure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
@@ -137,12 +169,17 @@ final class ResilientStore extends LayeredStore {
     }
 
     /** What several requests of one look-up share. */
-    private final class WithinDeadline extends LayeredStore {
+    private final class WithinDeadline extends LayeredStore implements TimeLimited {
         private final long start;
 
         WithinDeadline(long start) {
             super(counters);
             this.start = start;
+        }
+
+        @Override
+        public long roomNanos() {
+            return Math.max(0, roomNanos - (timing.nanos() - start));
         }
 
         @Override

@@ -12,6 +12,7 @@ import java.net.URI;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP server that answers every request as it is told, or not at all, and counts them. */
@@ -134,6 +135,44 @@ final class BadServer implements AutoCloseable {
             exchange.sendResponseHeaders(200, promised);
             exchange.getResponseBody().write(1);
             exchange.getResponseBody().flush();
+        };
+    }
+
+    /** Repeats {@code part} after {@code beginning} for as long as somebody reads; chunked, or of that length where it is above zero. */
+    static Answer endless(int status, long promised, String beginning, String part) {
+        return exchange -> {
+            exchange.getResponseHeaders().set("ETag", "\"an-etag\"");
+            exchange.getResponseHeaders().set("Content-Type", "application/xml");
+            exchange.sendResponseHeaders(status, promised);
+            OutputStream out = exchange.getResponseBody();
+            out.write(beginning.getBytes(UTF_8));
+            byte[] more = part.repeat(1 + (64 << 10) / part.length()).getBytes(UTF_8);
+            while (true) { // ends when the other side hangs up
+                out.write(more);
+            }
+        };
+    }
+
+    /** Sends a byte every {@code millis} milliseconds. */
+    Answer dripping(long promised, long millis) {
+        return exchange -> {
+            exchange.sendResponseHeaders(200, promised);
+            try {
+                do {
+                    exchange.getResponseBody().write(0);
+                    exchange.getResponseBody().flush();
+                } while (!closing.await(millis, TimeUnit.MILLISECONDS));
+            } catch (InterruptedException e) {
+                throw new IOException(e);
+            }
+        };
+    }
+
+    /** A header of that many bytes. */
+    static Answer longHeader(int bytes) {
+        return exchange -> {
+            exchange.getResponseHeaders().set("x-amz-meta-granary-put", "x".repeat(bytes));
+            exchange.sendResponseHeaders(200, -1);
         };
     }
 

@@ -110,7 +110,7 @@ class TroubleTest {
             assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
             trial.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
-            timing.pass(BREAKER_PAUSE);
+            timing.pass(BREAKER_PAUSE.plusMillis(1));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             assertEquals(BucketStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));

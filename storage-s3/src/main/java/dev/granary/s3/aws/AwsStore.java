@@ -8,6 +8,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Pages;
 import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -55,9 +57,16 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        String range = "bytes=" + offset + "-" + (offset + length - 1);
-        return read(GetObjectRequest.builder().bucket(bucket).key(key).range(range).build(), length,
-                (body, _) -> BoundedBody.readInto(body, into, length));
+        return read(part(key, offset, length), length, (body, _) -> BoundedBody.readInto(body, into, length));
+    }
+
+    @Override
+    public GetResult range(String key, long offset, int length) {
+        return read(part(key, offset, length), length, (body, _) -> BoundedBody.read(body, length, length));
+    }
+
+    private GetObjectRequest part(String key, long offset, int length) {
+        return GetObjectRequest.builder().bucket(bucket).key(key).range("bytes=" + offset + "-" + (offset + length - 1)).build();
     }
 
     /** Reads a body, of which the server says how long it is; null where it is longer than was wanted. */
@@ -159,8 +168,10 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
+        Pages pages = new Pages();
         long count = 0;
         String next = null;
+        boolean isMore;
         do {
             ListObjectsV2Response page;
             try {
@@ -178,8 +189,13 @@ final class AwsStore implements ObjectStore {
                 visitor.accept(listed(object));
                 count++;
             }
-            next = page.isTruncated() ? page.nextContinuationToken() : null;
-        } while (next != null);
+            next = page.nextContinuationToken();
+            Optional<Failure> wrong = page.isTruncated() ? pages.more(page.contents().size(), next) : Optional.empty();
+            if (wrong.isPresent()) {
+                return new ListResult.Unavailable(wrong.get());
+            }
+            isMore = page.isTruncated();
+        } while (isMore);
         return new ListResult.Complete(count);
     }
 

@@ -37,6 +37,7 @@ public final class AwsTransport {
                         .connectionMaxIdleTime(Duration.ofSeconds(30)))
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
+                        .addExecutionInterceptor(new BoundedAnswers())
                         .apiCallTimeout(connection.requestTimeout())
                         .apiCallAttemptTimeout(connection.requestTimeout())
                         .build())

@@ -105,6 +105,11 @@ public final class EmbeddedS3 implements AutoCloseable {
         return gate.counts();
     }
 
+    /** How many requests were carried out at the same time, at most, since the start or the last {@link #resetRequests}. */
+    public int mostRequestsAtOnce() {
+        return gate.mostInside();
+    }
+
     /** Sets all counters to zero. */
     public void resetRequests() {
         gate.reset();

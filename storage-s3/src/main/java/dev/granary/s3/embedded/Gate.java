@@ -1,5 +1,6 @@
 package dev.granary.s3.embedded;
 
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.gaul.shaded.org.eclipse.jetty.server.Handler;
 import org.gaul.shaded.org.eclipse.jetty.server.Request;
@@ -22,14 +23,25 @@ final class Gate extends Handler.Wrapper {
     private static final int OTHER = 5;
 
     private final AtomicLongArray counts = new AtomicLongArray(OTHER + 1);
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger mostInside = new AtomicInteger();
 
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
         counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
         String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
-        return ifMatch == null
-                ? super.handle(request, response, callback)
-                : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
+        mostInside.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        try { // S3Proxy answers before it returns
+            return ifMatch == null
+                    ? super.handle(request, response, callback)
+                    : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
+        } finally {
+            inside.decrementAndGet();
+        }
+    }
+
+    int mostInside() {
+        return mostInside.get();
     }
 
     RequestCounts counts() {
@@ -40,6 +52,7 @@ final class Gate extends Handler.Wrapper {
         for (int i = 0; i <= OTHER; i++) {
             counts.set(i, 0);
         }
+        mostInside.set(inside.get());
     }
 
     private static int kind(String method, String path) {

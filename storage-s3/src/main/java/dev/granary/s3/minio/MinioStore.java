@@ -2,29 +2,36 @@ package dev.granary.s3.minio;
 
 import dev.granary.s3.store.Answers;
 import dev.granary.s3.store.BoundedBody;
+import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Pages;
 import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;
-import io.minio.ListObjectsArgs;
+import io.minio.ListObjectsV2Args;
+import io.minio.MinioAsyncClient;
 import io.minio.MinioClient;
 import io.minio.PutObjectArgs;
 import io.minio.RemoveObjectArgs;
-import io.minio.Result;
 import io.minio.StatObjectArgs;
 import io.minio.StatObjectResponse;
 import io.minio.errors.MinioException;
 import io.minio.messages.Item;
+import io.minio.messages.ListBucketResultV2;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import okhttp3.Headers;
@@ -37,11 +44,13 @@ final class MinioStore implements ObjectStore {
     private static final String METADATA = "x-amz-meta-";
 
     private final MinioClient client;
+    private final MinioAsyncClient pages;
     private final OkHttpClient http;
     private final String bucket;
 
-    MinioStore(MinioClient client, OkHttpClient http, String bucket) {
+    MinioStore(MinioClient client, MinioAsyncClient pages, OkHttpClient http, String bucket) {
         this.client = client;
+        this.pages = pages;
         this.http = http;
         this.bucket = bucket;
     }
@@ -58,6 +67,12 @@ final class MinioStore implements ObjectStore {
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
                 answer -> BoundedBody.readInto(answer, into, length));
+    }
+
+    @Override
+    public GetResult range(String key, long offset, int length) {
+        return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
+                answer -> BoundedBody.read(answer, length, length));
     }
 
     /** Reads a body; null where it is longer than was wanted. */
@@ -158,27 +173,46 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
+        Pages pages = new Pages();
         long count = 0;
-        var pages = client.listObjects(ListObjectsArgs.builder().bucket(bucket).prefix(prefix).recursive(true).build()).iterator();
-        while (true) {
-            Listed listed;
+        String next = null;
+        do {
+            List<Listed> page = new ArrayList<>();
             try {
-                if (!pages.hasNext()) {
-                    return new ListResult.Complete(count);
+                ListBucketResultV2 answer = page(prefix, next);
+                for (Item item : answer.contents()) {
+                    page.add(listed(item, answer.encodingType()));
                 }
-                listed = listed(pages.next());
+                next = answer.isTruncated() ? Objects.requireNonNullElse(answer.nextContinuationToken(), "") : null;
             } catch (MinioException e) {
                 return new ListResult.Unavailable(MinioAnswer.of(e).failure());
             } catch (RuntimeException e) { // the client lets out what its parts throw
                 return new ListResult.Unavailable(Answers.failure(e));
             }
-            visitor.accept(listed);
-            count++;
+            page.forEach(visitor);
+            count += page.size();
+            Optional<Failure> wrong = next == null ? Optional.empty() : pages.more(page.size(), next);
+            if (wrong.isPresent()) {
+                return new ListResult.Unavailable(wrong.get());
+            }
+        } while (next != null);
+        return new ListResult.Complete(count);
+    }
+
+    private ListBucketResultV2 page(String prefix, @Nullable String from) throws MinioException {
+        try {
+            return pages.listObjectsV2(ListObjectsV2Args.builder().bucket(bucket).prefix(prefix).encodingType("url").continuationToken(from).build())
+                    .join().result();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof MinioException said) {
+                throw said;
+            }
+            throw e;
         }
     }
 
-    private static Listed listed(Result<Item> result) throws MinioException {
-        Item item = result.get();
+    private static Listed listed(Item item, @Nullable String encoding) {
+        item.setEncodingType(encoding);
         long modified = item.lastModified() == null ? 0 : item.lastModified().toInstant().toEpochMilli();
         return new Listed(item.objectName(), item.size(), unquoted(item.etag()), modified);
     }

@@ -3,6 +3,7 @@ package dev.granary.s3.minio;
 import dev.granary.s3.aws.Surroundings;
 import dev.granary.s3.store.BucketConnection;
 import dev.granary.s3.store.ObjectStore;
+import io.minio.MinioAsyncClient;
 import io.minio.MinioClient;
 import io.minio.credentials.Credentials;
 import io.minio.credentials.Provider;
@@ -45,6 +46,7 @@ public final class MinioTransport {
                 .readTimeout(connection.requestTimeout())
                 .writeTimeout(connection.requestTimeout())
                 .addNetworkInterceptor(new StrayBytes())
+                .addNetworkInterceptor(new BoundedAnswers())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
                 .addNetworkInterceptor(MinioTransport::withoutRetryAfter)
@@ -56,7 +58,14 @@ public final class MinioTransport {
                 .httpClient(http)
                 .build();
         client.setRetry(Set.of(), 0L, 0);
-        return new MinioStore(client, http, connection.bucket());
+        MinioAsyncClient pages = MinioAsyncClient.builder()
+                .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
+                .region(Surroundings.region(connection).id())
+                .credentialsProvider(new Bridge(Surroundings.credentials(connection)))
+                .httpClient(http)
+                .build();
+        pages.setRetry(Set.of(), 0L, 0);
+        return new MinioStore(client, pages, http, connection.bucket());
     }
 
     /** Takes {@code Retry-After} off an answer: OkHttp sends a request again by itself where a 503 says {@code Retry-After: 0}. */

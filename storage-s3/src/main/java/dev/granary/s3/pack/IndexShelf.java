@@ -2,6 +2,7 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -108,7 +109,10 @@ final class IndexShelf {
         }
         Path file = directory.resolve(name);
         try {
-            return Files.size(file) > limit ? Optional.empty() : Optional.of(Files.readAllBytes(file));
+            try (InputStream in = Files.newInputStream(file)) {
+                byte[] bytes = in.readNBytes((int) limit + 1); // and not what it has by its length: it may grow meanwhile, or have none
+                return bytes.length > limit ? Optional.empty() : Optional.of(bytes);
+            }
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {

@@ -26,7 +26,10 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     public static final Manifest NONE = new Manifest(0, Loose.ALLOWED, List.of(), List.of());
 
     /** No manifest is larger, in bytes. */
-    static final int MAX_BYTES = 64 << 20;
+    static final int MAX_BYTES = 16 << 20;
+
+    /** No manifest names more entries, in all its packs: their indexes have 224 MiB. */
+    static final int MAX_ENTRIES = 1 << 22;
 
     private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
     private static final int VERSION = 1;
@@ -101,9 +104,17 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         return packs.stream().mapToLong(PackInfo::bytes).sum();
     }
 
+    /** True where readers take it. */
+    boolean isReadable() {
+        return entries() <= MAX_ENTRIES && byteSize() <= MAX_BYTES;
+    }
+
+    private long byteSize() {
+        return FIXED_BYTES + packs.stream().mapToLong(PackInfo::byteSize).sum() + retired.size() * (long) (Sha256.BYTES + Long.BYTES);
+    }
+
     byte[] encode() {
-        int length = FIXED_BYTES + packs.stream().mapToInt(PackInfo::byteSize).sum() + retired.size() * (Sha256.BYTES + Long.BYTES);
-        ByteBuffer out = ByteBuffer.allocate(length);
+        ByteBuffer out = ByteBuffer.allocate((int) byteSize());
         out.put(MAGIC).putInt(VERSION).putInt(loose == Loose.NONE ? SEALED_FLAG : 0).putLong(number);
         out.putInt(packs.size());
         packs.forEach(pack -> pack.writeTo(out));
@@ -142,10 +153,15 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     private static Read readLists(ByteBuffer in, Loose loose) {
         long number = in.getLong();
         List<PackInfo> packs = new ArrayList<>();
+        long entries = 0;
         for (int left = count(in); left > 0; left--) {
             PackInfo pack = PackInfo.readFrom(in);
             if (!pack.isPlausible()) {
                 return new Read.Bad(Damage.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
+            }
+            entries += pack.entries();
+            if (entries > MAX_ENTRIES) {
+                return new Read.Bad(Damage.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
             }
             packs.add(pack);
         }

@@ -30,6 +30,9 @@ public final class ManifestLog {
     private static final int MAX_UNKNOWNS = 2;
     private static final int MAX_STEPS_BACK = 8;
     private static final int HINT_BYTES = 20;
+
+    /** One commit a second for 30,000 years. */
+    private static final long MAX_NUMBER = 1L << 40;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
 
@@ -140,6 +143,10 @@ public final class ManifestLog {
                 if (next.isEmpty()) {
                     return new Committed.Overtaken();
                 }
+                if (!next.get().isReadable()) {
+                    return new Committed.Failed("the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
+                            + " more than " + Manifest.MAX_BYTES + " bytes: compact them, or remove what is not needed");
+                }
                 if (create(next.get())) {
                     advanceHint(next.get().number());
                     return new Committed.Done(next.get());
@@ -204,6 +211,9 @@ public final class ManifestLog {
         long low = start;
         long step = 1;
         while (exists(low + step)) {
+            if (low + step > MAX_NUMBER) {
+                throw new NoAnswer(Failure.of(Failure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
+            }
             low += step;
             step *= 2;
         }
@@ -270,7 +280,7 @@ public final class ManifestLog {
     private long started(String hint) throws NoAnswer {
         try {
             long number = Long.parseLong(hint.strip());
-            return number > 0 && exists(number) ? number : 0;
+            return number > 0 && number <= MAX_NUMBER && exists(number) ? number : 0;
         } catch (NumberFormatException e) {
             return 0;
         }

@@ -65,6 +65,11 @@ public final class PackBuilder {
         length += entry.length;
     }
 
+    /** True where nothing more should be added. */
+    boolean isFull() {
+        return bytes() >= PackPublisher.FULL_BYTES || places.size() >= PackInfo.MAX_ENTRIES;
+    }
+
     /** How many bytes the entries have so far. */
     public long bytes() {
         return length - (long) PackIndex.HEADER_BYTES;

@@ -144,16 +144,19 @@ public final class PackIndex {
         return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(Damage.CORRUPT, "the index is not in order");
     }
 
+    /** Entries lie back to back, so that they cannot have more bytes in all than the pack has: no reader is led to the same bytes again and again. */
     private boolean isConsistent(long indexOffset) {
+        long left = indexOffset - HEADER_BYTES;
         for (int i = 0; i < count; i++) {
             int at = i * ROW_BYTES;
             boolean isSorted = i == 0 || Arrays.compareUnsigned(rows, at - ROW_BYTES, at - ROW_BYTES + Sha256.BYTES, rows, at, at + Sha256.BYTES) < 0;
             ByteBuffer row = ByteBuffer.wrap(rows, at + Sha256.BYTES, Long.BYTES + Integer.BYTES);
             long offset = row.getLong();
             int length = row.getInt();
-            if (!isSorted || length < 1 || length > MAX_ENTRY_BYTES || offset < HEADER_BYTES || offset > indexOffset - length) {
+            if (!isSorted || length < 1 || length > MAX_ENTRY_BYTES || offset < HEADER_BYTES || offset > indexOffset - length || length > left) {
                 return false;
             }
+            left -= length;
         }
         return true;
     }

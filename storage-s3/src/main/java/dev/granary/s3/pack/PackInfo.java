@@ -15,7 +15,12 @@ import java.nio.ByteBuffer;
  */
 public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, long since, IdFilter filter) {
     private static final int FIXED_BYTES = Sha256.BYTES + Long.BYTES + Long.BYTES + Integer.BYTES + Long.BYTES;
-    private static final long MAX_BYTES = 1L << 31;
+
+    /** No pack has more entries: its index has 14 MiB then. */
+    static final int MAX_ENTRIES = 1 << 18;
+
+    /** No pack is larger, in bytes: a full one, with the largest entry on top, and the largest index. */
+    static final long MAX_BYTES = PackPublisher.FULL_BYTES + (long) PackIndex.MAX_ENTRY_BYTES + (long) MAX_ENTRIES * PackIndex.ROW_BYTES + 4096;
 
     /** How long its index is, footer included. */
     int indexBytes() {
@@ -47,9 +52,12 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
         return index.size() == entries && index.places().stream().allMatch(place -> filter.mayContain(place.id()));
     }
 
-    /** False where the lengths cannot be those of a pack: memory for an index is taken only in proportion to a filter that is really there. */
+    /**
+     * False where the lengths cannot be those of a pack: memory for an index is taken only in proportion to a filter that is really there, and never
+     * more than for {@value #MAX_ENTRIES} entries.
+     */
     boolean isPlausible() {
-        return filter.hasRoomFor(entries) && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries && indexOffset <= bytes
+        return filter.hasRoomFor(entries) && entries <= MAX_ENTRIES && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries && indexOffset <= bytes
                 && bytes - indexOffset == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
     }
 }

@@ -76,7 +76,7 @@ public final class PackPublisher {
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
             waiting.put(entry.id().hash(), new Waiting(encoded.length, whenDone));
-            if (open.bytes() >= FULL_BYTES) {
+            if (open.isFull()) {
                 publish();
             }
             return true;

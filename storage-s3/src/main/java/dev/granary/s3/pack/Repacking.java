@@ -196,7 +196,7 @@ final class Repacking {
     private void add(Sha256 id, MemorySegment stored, long compileNanos) throws CannotWrite {
         open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), compileNanos);
         packed++;
-        if (open.bytes() >= PackPublisher.FULL_BYTES) {
+        if (open.isFull()) {
             finish();
         }
     }

@@ -9,6 +9,7 @@ import dev.granary.cache.format.Verification;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.TimeLimited;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Optional;
@@ -202,7 +203,7 @@ final class TargetPacks {
         if (known.isPresent()) {
             return new Indexed.Ok(known.get());
         }
-        if (!beginReading()) {
+        if (!beginReading(store)) {
             return new Indexed.Unsaid(Failure.of(Failure.Kind.TIMEOUT, "the index of a pack is being read, and that takes too long"));
         }
         try {
@@ -252,7 +253,7 @@ final class TargetPacks {
     /** What is known of the packs: from this process, else from the shelf, else from the bucket, for which the caller waits. */
     private Optional<Catalogue> catalogue(ObjectStore store) {
         if (current == null) {
-            if (!beginReading()) {
+            if (!beginReading(store)) {
                 return Optional.empty();
             }
             try {
@@ -294,7 +295,7 @@ final class TargetPacks {
 
     /** Forgets what proved wrong, too: a pack that was missing gets another chance once in an interval. */
     private void refresh(ObjectStore store) {
-        if (beginReading()) {
+        if (beginReading(store)) {
             try {
                 readNewest(store, Lost.FORGET);
             } finally {
@@ -305,7 +306,7 @@ final class TargetPacks {
 
     /** Reads the manifest again unless somebody has since it was {@code seen}. */
     private void refreshAfterLoss(ObjectStore store, long seen) {
-        if (beginReading()) {
+        if (beginReading(store)) {
             try {
                 if (readings.get() == seen) {
                     readNewest(store, Lost.KEEP);
@@ -341,9 +342,11 @@ final class TargetPacks {
         readings.incrementAndGet();
     }
 
-    private boolean beginReading() {
+    /** Takes the lock, if that is possible before it would be too late for {@code store} to send anything. */
+    private boolean beginReading(ObjectStore store) {
+        long patience = intervals.patience().toNanos();
         try {
-            return reading.tryLock(intervals.patience().toNanos(), TimeUnit.NANOSECONDS);
+            return reading.tryLock(store instanceof TimeLimited limited ? Math.min(patience, limited.roomNanos()) : patience, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

@@ -46,7 +46,7 @@ public interface ObjectStore extends AutoCloseable {
      */
     GetResult range(String key, long offset, int length, byte[] into);
 
-    /** As {@link #range(String, long, int, byte[])}, into memory of its own: the caller must have reason to believe in the length. */
+    /** As {@link #range(String, long, int, byte[])}, into memory of its own; a transport takes it in step with what comes, as {@link #get} does. */
     default GetResult range(String key, long offset, int length) {
         return range(key, offset, length, new byte[length]);
     }

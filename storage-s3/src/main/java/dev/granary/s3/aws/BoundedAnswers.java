@@ -1,0 +1,58 @@
+package dev.granary.s3.aws;
+
+import dev.granary.s3.store.AnswerLimit;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Optional;
+import software.amazon.awssdk.core.interceptor.Context;
+import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
+import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
+import software.amazon.awssdk.http.Abortable;
+import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+
+/** Bounds all answers but objects, which their reader bounds: the SDK reads them into memory whole. */
+final class BoundedAnswers implements ExecutionInterceptor {
+    @Override
+    public Optional<InputStream> modifyHttpResponseContent(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
+        boolean isObject = context.request() instanceof GetObjectRequest && context.httpResponse().isSuccessful();
+        return isObject
+                ? context.responseBody()
+                : context.responseBody().map(body -> new Limited(body, AnswerLimit.ofStatus(context.httpResponse().statusCode())));
+    }
+
+    /** A body that ends with an exception where it is too long. */
+    private static final class Limited extends FilterInputStream {
+        private final AnswerLimit limit;
+
+        Limited(InputStream body, AnswerLimit limit) {
+            super(body);
+            this.limit = limit;
+        }
+
+        @Override
+        public int read() throws IOException {
+            int value = super.read();
+            count(value < 0 ? 0 : 1);
+            return value;
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int length) throws IOException {
+            int read = super.read(into, offset, length);
+            count(read);
+            return read;
+        }
+
+        private void count(int bytes) throws IOException {
+            try {
+                limit.add(bytes);
+            } catch (IOException e) {
+                if (in instanceof Abortable endless) { // else closing would read on to the end
+                    endless.abort();
+                }
+                throw e;
+            }
+        }
+    }
+}

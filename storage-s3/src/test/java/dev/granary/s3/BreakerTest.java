@@ -1,0 +1,244 @@
+package dev.granary.s3;
+
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.WriteResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The circuit breaker: what opens it, what does not, and how it closes. */
+class BreakerTest {
+    private static final Duration PAUSE = Duration.ofSeconds(30);
+    private static final Duration AFTER_PAUSE = PAUSE.plusMillis(1);
+    private static final int MINIMUM = 5;
+    private static final int TRIALS = 3;
+
+    private final MemoryObjectStore bucket = new MemoryObjectStore();
+    private final TestTiming timing = new TestTiming();
+    private final RequestCounters counters = new RequestCounters();
+    private final ResilientStore store = store(bucket, S3Config.builder("bucket"));
+
+    BreakerTest() {
+        bucket.place("key", new byte[1], Marks.NONE);
+    }
+
+    private ResilientStore store(MemoryObjectStore over, S3Config.Builder config) {
+        return new ResilientStore(() -> over, config.breakerPause(PAUSE).build(), timing, counters);
+    }
+
+    private void assertIs(BucketStatistics.Breaker state) {
+        assertEquals(state, store.breaker());
+    }
+
+    private void open() {
+        bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
+        for (int i = 0; i < MINIMUM; i++) {
+            store.get("key", 10);
+        }
+        assertIs(BucketStatistics.Breaker.OPEN);
+        bucket.forgetRequests();
+    }
+
+    @Test
+    @DisplayName("R16 five look-ups that fail open it, whatever they retried; then nothing is sent for the whole pause")
+    void opens() {
+        bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
+        for (int i = 0; i < MINIMUM; i++) {
+            assertIs(BucketStatistics.Breaker.CLOSED);
+            store.get("key", 10);
+        }
+        assertIs(BucketStatistics.Breaker.OPEN);
+        assertEquals(15, bucket.requests().size());
+        timing.pass(PAUSE.minusMillis(1));
+        assertEquals(Failure.Kind.SUSPENDED, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure().kind());
+        assertEquals(15, bucket.requests().size());
+    }
+
+    @Test
+    @DisplayName("R6 one object that cannot be read, among the first five of a process, takes nothing from the others")
+    void oneObject() {
+        bucket.plan(FaultPlan.when(request -> request.key().equals("bad"), new Fault.Lost(ERROR_500)));
+        assertInstanceOf(GetResult.Unavailable.class, store.get("bad", 10));
+        for (int i = 0; i < 20; i++) {
+            assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        }
+        assertIs(BucketStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 what a retry heals is no failure: a bucket of which every other answer is an error is used")
+    void healed() {
+        int[] count = {0};
+        bucket.plan(_ -> count[0]++ % 2 == 0 ? new Fault.Lost(ERROR_500) : new Fault.None());
+        for (int i = 0; i < 50; i++) {
+            assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        }
+        assertIs(BucketStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 half-open: sick still, it opens again after three requests, for another pause, as often as it takes")
+    void sickStill() {
+        open();
+        for (int round = 0; round < 5; round++) {
+            timing.pass(AFTER_PAUSE);
+            bucket.forgetRequests();
+            for (int i = 0; i < 100; i++) {
+                assertInstanceOf(WriteResult.class, store.put("key", new byte[1], Marks.NONE));
+            }
+            assertEquals(TRIALS, bucket.requests().size());
+            assertIs(BucketStatistics.Breaker.OPEN);
+        }
+    }
+
+    @Test
+    @DisplayName("R16 half-open: well again, it closes after three requests")
+    void recovers() {
+        open();
+        bucket.plan(FaultPlan.SOUND);
+        timing.pass(AFTER_PAUSE);
+        for (int i = 0; i < TRIALS; i++) {
+            assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        }
+        assertIs(BucketStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 half-open: of a hundred threads at once three are let through, and the others are told at once")
+    void trials() throws Exception {
+        CountDownLatch leave = new CountDownLatch(1);
+        MemoryObjectStore slow = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult result = super.get(key, limit);
+                if (result instanceof GetResult.Absent) {
+                    await(leave);
+                }
+                return result;
+            }
+        };
+        ResilientStore shared = store(slow, S3Config.builder("bucket"));
+        slow.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
+        for (int i = 0; i < MINIMUM; i++) {
+            shared.get("key", 10);
+        }
+        slow.plan(FaultPlan.SOUND);
+        slow.forgetRequests();
+        timing.pass(AFTER_PAUSE);
+        CountDownLatch suspended = new CountDownLatch(100 - TRIALS);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < 100; i++) {
+                threads.execute(() -> {
+                    if (shared.get("key", 10) instanceof GetResult.Unavailable) {
+                        suspended.countDown();
+                    }
+                });
+            }
+            suspended.await();
+            assertEquals(TRIALS, slow.requests().size());
+            leave.countDown();
+        }
+        assertEquals(BucketStatistics.Breaker.CLOSED, shared.breaker());
+    }
+
+    @Test
+    @DisplayName("R23 answers slower than the limit open it, a little faster ones do not; time in the queue does not count")
+    void slow() {
+        for (Duration took : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
+            MemoryObjectStore slow = new MemoryObjectStore() {
+                @Override
+                public GetResult get(String key, long limit) {
+                    timing.pass(took);
+                    return super.get(key, limit);
+                }
+            };
+            ResilientStore over = store(slow, S3Config.builder("bucket").slowCall(Duration.ofSeconds(3)));
+            for (int i = 0; i < 20; i++) {
+                over.get("key", 10);
+            }
+            assertEquals(took.toMillis() > 3000 ? MINIMUM : 20, slow.requests().size());
+        }
+    }
+
+    @Test
+    @DisplayName("R2 404, 409, 412, refusals, what is not supported and what is too large never open it")
+    void answers() {
+        bucket.place("large", new byte[100], Marks.NONE);
+        for (int i = 0; i < 50; i++) {
+            assertInstanceOf(GetResult.Absent.class, store.get("absent", 10));
+            assertInstanceOf(GetResult.TooLarge.class, store.get("large", 10));
+            assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], Marks.NONE));
+        }
+        for (Failure.Kind kind : Failure.Kind.values()) {
+            Failure failure = new Failure(kind, 400, "", "as told");
+            if (failure.isTransient() || failure.isUnsent()) {
+                continue;
+            }
+            bucket.plan(FaultPlan.always(new Fault.Lost(failure)));
+            for (int i = 0; i < 50; i++) {
+                store.get("key", 10);
+                store.put("key", new byte[1], Marks.NONE);
+            }
+        }
+        bucket.plan(FaultPlan.always(new Fault.Conflicting(Fault.Moment.BEFORE)));
+        for (int i = 0; i < 50; i++) {
+            assertInstanceOf(WriteResult.Conflict.class, store.putIfAbsent("key", new byte[1], Marks.NONE));
+        }
+        assertIs(BucketStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 R17 those who queued while the bucket was well are not sent into its sickness")
+    void queued() throws Exception {
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        MemoryObjectStore sick = new MemoryObjectStore() {
+            @Override
+            public WriteResult put(String key, byte[] body, Marks marks) {
+                inside.countDown();
+                await(leave);
+                return super.put(key, body, marks);
+            }
+        };
+        sick.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
+        ResilientStore over = store(sick, S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], Marks.NONE)));
+        }
+        inside.await();
+        while (threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() < 49) {
+            Thread.onSpinWait();
+        }
+        leave.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(MINIMUM, sick.requests().size());
+        assertEquals(50 - MINIMUM, counters.unsent.sum());
+        assertTrue(over.breaker() == BucketStatistics.Breaker.OPEN);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

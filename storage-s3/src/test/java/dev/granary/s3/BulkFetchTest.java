@@ -1,0 +1,116 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.s3.pack.PackPublisher;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Thousands of look-ups at once over few connections, in a process with a small heap. */
+class BulkFetchTest {
+    private static final int LOADS = 10_000;
+    private static final int IDS = 200;
+    private static final int CONNECTIONS = 50;
+    private static final int ENTRY_BYTES = 100 << 10;
+    private static final int HEAP_MEBIBYTES = 192;
+    private static final Duration REQUEST = Duration.ofSeconds(60);
+
+    private final TestEntries entries = new TestEntries("BulkFetchTest");
+    private final EmbeddedS3 server;
+
+    BulkFetchTest() throws IOException {
+        server = EmbeddedS3.start(null);
+        server.createBucket("bulk");
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private S3Config config() {
+        return S3Config.builder("bulk").endpoint(server.endpoint()).credentials(server.accessKey(), server.secretKey()).build();
+    }
+
+    private Entry entry(int number) {
+        return entries.entry(BulkFetchProcess.id(number), ENTRY_BYTES);
+    }
+
+    private void publishAlone() {
+        try (BucketTier tier = BucketTier.open(config())) {
+            for (int i = 0; i < IDS; i++) {
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entry(i)));
+            }
+        }
+    }
+
+    private void publishInPacks() {
+        List<StoreResult> results = new ArrayList<>();
+        try (PackedBucket bucket = PackedBucket.open(config())) {
+            PackPublisher publisher = bucket.publisher(TestEntries.TARGET.path());
+            for (int i = 0; i < IDS; i++) {
+                assertTrue(publisher.add(entry(i), results::add));
+            }
+            publisher.finish();
+        }
+        results.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        assertEquals(IDS, results.size());
+    }
+
+    private Map<String, String> fetch(S3Client client, Duration request, Duration deadline) throws Exception {
+        server.resetRequests();
+        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
+                server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
+                Integer.toString(CONNECTIONS), Long.toString(request.toMillis()), Long.toString(deadline.toMillis())));
+        assertTrue(server.mostRequestsAtOnce() <= CONNECTIONS, () -> server.mostRequestsAtOnce() + " requests at once");
+        return said;
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 192 MiB: all hit, one request each, never more than 50 at the server")
+    void alone(S3Client client) throws Exception {
+        publishAlone();
+        Map<String, String> said = fetch(client, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
+        assertTrue(Integer.parseInt(said.get("gets")) <= LOADS + 1, said::toString); // and one for the hint to a manifest
+        assertEquals("0", said.get("heads"));
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R17 R12 the same where the entries lie in packs: the manifest and the index are read once")
+    void packs(S3Client client) throws Exception {
+        publishInPacks();
+        Map<String, String> said = fetch(client, REQUEST, REQUEST.multipliedBy(5));
+        assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
+        assertEquals(Integer.toString(LOADS + 3), said.get("gets"), said::toString); // hint, manifest, index
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("R17 with a short deadline, those that cannot be served in time are misses, and nobody waits longer")
+    void impatient(S3Client client) throws Exception {
+        publishInPacks();
+        Duration deadline = Duration.ofSeconds(5);
+        Map<String, String> said = fetch(client, Duration.ofSeconds(4), deadline);
+        assertTrue(Set.of("hit", "late", "gets", "heads", "longest").containsAll(said.keySet()), said::toString);
+        assertTrue(said.containsKey("late"), said::toString);
+        assertEquals(LOADS, Integer.parseInt(said.get("late")) + Integer.parseInt(said.getOrDefault("hit", "0")), said::toString);
+        WireTrial.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);
+    }
+}

@@ -1,0 +1,77 @@
+package dev.granary.s3;
+
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+
+/** Asks a hostile server for what it is told, and says what came of it, and how long that took. */
+final class HostileProcess {
+    static final Duration TIMEOUT = Duration.ofSeconds(6);
+    static final int LIMIT = 4 << 20;
+    static final int RANGE = 32 << 20;
+    static final int AT_ONCE = 16;
+
+    private HostileProcess() {}
+
+    /** Arguments: client, endpoint, then what to ask for, as {@code get:key}. */
+    public static void main(String[] args) throws Exception {
+        S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3Client.valueOf(args[0])).credentials("key", "secret")
+                .requestTimeout(TIMEOUT).loadDeadline(TIMEOUT).build();
+        try (ObjectStore store = ObjectStores.open(config)) {
+            for (String what : List.of(args).subList(2, args.length)) {
+                String key = what.substring(what.indexOf(':') + 1);
+                say(what, () -> ask(store, what.substring(0, what.indexOf(':')), key));
+            }
+        }
+        System.exit(0); // whatever a client library still has under way
+    }
+
+    private static Object ask(ObjectStore store, String how, String key) {
+        return switch (how) {
+            case "get" -> store.get(key, LIMIT);
+            case "range" -> store.range(key, 0, LIMIT);
+            case "ranges" -> ranges(store, key);
+            case "head" -> store.head(key);
+            case "put" -> store.putIfAbsent(key, new byte[1], Marks.NONE);
+            case "delete" -> store.delete(key);
+            case "list" -> store.list(key, object -> {});
+            default -> throw new IllegalArgumentException(how);
+        };
+    }
+
+    /** Large ranges of a server that tells a length and sends next to nothing, at once. */
+    private static Object ranges(ObjectStore store, String key) {
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < AT_ONCE; i++) {
+                all.add(threads.submit(() -> store.range(key, 0, RANGE)));
+            }
+            Object last = "";
+            for (Future<?> one : all) {
+                last = one.get();
+            }
+            return last;
+        } catch (Exception e) {
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    private static void say(String what, Supplier<Object> request) {
+        long start = System.nanoTime();
+        String result;
+        try {
+            Object answer = request.get();
+            result = answer.getClass().getSimpleName() + " " + answer;
+        } catch (Throwable t) { // what no caller should ever see
+            result = "thrown " + t;
+        }
+        System.out.println(what + "=" + Duration.ofNanos(System.nanoTime() - start).toMillis() + " " + result.replace('\n', ' '));
+    }
+}

@@ -1,0 +1,109 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A server that sends without end, against a process with a heap of 64 MiB: each request ends, in bounded memory and in time. */
+class HostileServerTest {
+    private static final int HEAP_MEBIBYTES = 64;
+    private static final Duration SLACK = Duration.ofSeconds(30);
+    private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix>"
+            + "<MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount><IsTruncated>true</IsTruncated>";
+    private static final String OBJECT = "<Contents><Key>KEY</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>\"e\"</ETag><Size>1</Size>"
+            + "</Contents>";
+    private static final String ERROR = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>InternalError</Code><Message>";
+
+    private final BadServer server;
+    private final AtomicLong pages = new AtomicLong();
+    private final Map<String, BadServer.Answer> answers = new LinkedHashMap<>();
+
+    HostileServerTest() throws IOException {
+        server = new BadServer();
+        answers.put("promised", BadServer.endless(200, 1L << 40, "", "x"));
+        answers.put("chunked", BadServer.endless(200, 0, "", "x"));
+        answers.put("part", BadServer.endless(206, 0, "", "x"));
+        answers.put("dripping", server.dripping(1 << 20, 50));
+        answers.put("silent", server.dripping(1L << 40, 60_000));
+        answers.put("error", BadServer.endless(500, 0, ERROR, "x"));
+        answers.put("page", BadServer.endless(404, 0, "<html>", "x"));
+        answers.put("thanks", BadServer.endless(200, 0, "<ok>", "x"));
+        answers.put("key", BadServer.endless(200, 0, LIST + "<Contents><Key>", "x"));
+        answers.put("objects", BadServer.endless(200, 0, LIST, OBJECT));
+        answers.put("circle", BadServer.body(200, "application/xml",
+                LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
+        answers.put("empty", exchange -> BadServer.body(200, "application/xml",
+                LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").give(exchange));
+        answers.put("untold", BadServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
+        answers.put("header", BadServer.longHeader(1 << 20));
+        server.answer(exchange -> {
+            String asked = exchange.getRequestURI().toString();
+            for (Map.Entry<String, BadServer.Answer> one : answers.entrySet()) {
+                if (asked.contains("told-" + one.getKey())) {
+                    one.getValue().give(exchange);
+                    return;
+                }
+            }
+            throw new IOException("Nothing is told of " + asked);
+        });
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    /** What the answer to each request must begin with. */
+    private static Map<String, String> expected() {
+        Map<String, String> expected = new LinkedHashMap<>();
+        expected.put("get:told-promised", "TooLarge");
+        expected.put("get:told-chunked", "TooLarge");
+        expected.put("get:told-dripping", "Unavailable");
+        expected.put("range:told-part", "TooLarge");
+        expected.put("ranges:told-silent", "Unavailable");
+        expected.put("get:told-error", "Unavailable");
+        expected.put("get:told-page", ""); // absent by its status, or unavailable by its length
+        expected.put("put:told-error", "Unknown");
+        expected.put("put:told-thanks", "Done");
+        expected.put("delete:told-error", "Unknown");
+        expected.put("list:told-error", "Unavailable");
+        expected.put("list:told-key", "Unavailable");
+        expected.put("list:told-objects", "Unavailable");
+        expected.put("list:told-circle", "Unavailable");
+        expected.put("list:told-empty", "Unavailable");
+        expected.put("list:told-untold", "Unavailable");
+        expected.put("head:told-header", "");
+        expected.put("get:told-header", "");
+        return expected;
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("T5 bodies, errors, listings and promises without end: a result in 64 MiB and in time, whatever is asked")
+    void endless(S3Client client) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
+        arguments.addAll(expected().keySet());
+        Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);
+        said.forEach((what, answer) -> System.out.println(client + " " + what + ": " + (answer.length() > 200 ? answer.substring(0, 200) : answer)));
+        expected().forEach((what, beginning) -> {
+            String answer = said.getOrDefault(what, "0 thrown nothing");
+            String result = answer.substring(answer.indexOf(' ') + 1);
+            assertTrue(result.startsWith(beginning) && !result.startsWith("thrown"), what + ": " + answer);
+            Duration limit = HostileProcess.TIMEOUT.plus(SLACK);
+            assertTrue(Duration.ofMillis(Long.parseLong(answer.substring(0, answer.indexOf(' ')))).compareTo(limit) < 0, what + ": " + answer);
+        });
+        assertTrue(said.getOrDefault("list:told-circle", "").contains("circles"), said::toString);
+        assertEquals(100, pages.get());
+    }
+}
