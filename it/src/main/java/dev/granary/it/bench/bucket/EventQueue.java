@@ -14,7 +14,7 @@ final class EventQueue {
         if (size == heap.length) {
             heap = Arrays.copyOf(heap, 2 * size);
         }
-        long event = micros << SLOT_BITS | slot;
+        long event = (micros << SLOT_BITS) | slot;
         int at = size++;
         while (at > 0 && heap[(at - 1) / 2] > event) {
             heap[at] = heap[(at - 1) / 2];
@@ -51,6 +51,6 @@ final class EventQueue {
     }
 
     static int slot(long event) {
-        return (int) event & (1 << SLOT_BITS) - 1;
+        return (int) event & ((1 << SLOT_BITS) - 1);
     }
 }

@@ -36,7 +36,7 @@ final class FleetMeasure {
                 new Section.Column("megabytesPerNode", "MB per node", 0));
         for (FleetPlan plan : List.of(loose, packed)) {
             double all = (double) plan.requests() * settings.nodes();
-            section.row(plan.label(), plan.requests(), all, all / RequestLimit.PER_SECOND, all / MINUTE_SECONDS, plan.bytes() / 1e6);
+            section.row(plan.label(), (double) plan.requests(), all, all / RequestLimit.PER_SECOND, all / MINUTE_SECONDS, plan.bytes() / 1e6);
         }
         section.note("least: at " + String.format(Locale.ROOT, "%,d", RequestLimit.PER_SECOND) + " GET/s, which S3 grants below one prefix; /s for 1 min: the rate that has "
                 + "the fleet warm within a minute. MB without compression");
@@ -67,7 +67,7 @@ final class FleetMeasure {
         workplace.say("fleet, simulated: " + plan.label() + ", " + start + ", " + persistence.label());
         FleetSimulation.Result result =
                 new FleetSimulation(plan, settings.nodes(), persistence, measured.small(), settings.seed()).run(startSeconds);
-        section.row(plan.label() + ", " + start, result.seconds(), result.medianSeconds(), result.requests(), result.peakPerSecond(),
+        section.row(plan.label() + ", " + start, result.seconds(), result.medianSeconds(), (double) result.requests(), (double) result.peakPerSecond(),
                 result.refusedPercent(), result.lostPercent());
     }
 }

@@ -8,7 +8,7 @@ enum Persistence {
     THREE_ATTEMPTS("3 attempts", 3) {
         @Override
         double pauseSeconds(int attempt, SplittableRandom random) {
-            return 0.05 * (1 << attempt - 1) * random.nextDouble(0.5, 1.5);
+            return 0.05 * (1 << (attempt - 1)) * random.nextDouble(0.5, 1.5);
         }
     },
     /** Until it is granted, after random pauses of up to 0.1, 0.2, 0.4 and so on to 20 seconds. */

@@ -5,6 +5,7 @@ import dev.granary.s3.minio.MinioTransport;
 import dev.granary.s3.store.BucketConnection;
 import java.net.URI;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
+import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.http.crt.AwsCrtAsyncHttpClient;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
@@ -53,7 +54,7 @@ enum Transport {
                     .endpointOverride(connection.endpoint().orElseThrow())
                     .credentialsProvider(BareClient.credentials(connection))
                     .requestChecksumCalculation(RequestChecksumCalculation.WHEN_REQUIRED)
-                    .checksumValidationEnabled(false)
+                    .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
                     .forcePathStyle(true)
                     .maxConcurrency(connection.maxConnections())
                     .build(), connection.bucket());

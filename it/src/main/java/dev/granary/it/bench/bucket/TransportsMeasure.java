@@ -76,7 +76,7 @@ final class TransportsMeasure {
         try (BufferedReader out = started.process().inputReader(StandardCharsets.UTF_8)) {
             String line = out.readLine();
             double millis = (System.nanoTime() - start) / 1e6;
-            if (line == null || arguments.length > 0 && Integer.parseInt(line) != FIRST_BYTES) {
+            if (line == null || (arguments.length > 0 && Integer.parseInt(line) != FIRST_BYTES)) {
                 throw new IOException("a new process of " + String.join(" ", arguments) + " read nothing: " + started.errors());
             }
             return millis;

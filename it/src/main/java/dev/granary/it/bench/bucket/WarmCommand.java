@@ -55,7 +55,7 @@ final class WarmCommand implements Filler {
 
     /** Room for all of it, and more. */
     static long capacityMebibytes(Material material) {
-        return (2 * material.bytes() >> MIB_SHIFT) + 64;
+        return ((2 * material.bytes()) >> MIB_SHIFT) + 64;
     }
 
     /** What the command needs in its environment. */

@@ -66,9 +66,9 @@ final class WarmMeasure {
         seconds.computeIfAbsent(filler, _ -> new Sample()).add(turn(filler));
         Sample counted = requests.computeIfAbsent(filler, _ -> new Sample());
         if (before.isPresent()) {
-            counted.add(way.requests().orElseThrow() - before.get());
+            counted.add((double) (way.requests().orElseThrow() - before.get()));
         } else if (filler instanceof WarmCommand command) {
-            counted.add(command.requests());
+            counted.add((double) command.requests());
         }
     }
 
