@@ -54,7 +54,7 @@ final class FleetMeasure {
             row(section, plan, "3 tries", 0, Persistence.THREE_ATTEMPTS, measured);
         }
         section.note(String.format(Locale.ROOT, "at once: all nodes start at the same moment, and ask until they are granted; 10 s: they start within 10 s; 3 tries: at once, with the "
-                + "three attempts of the tier, without its circuit breaker. The limit grants a second's requests at once. Measured with as many at once as a node sends, median ms: small %.1f, entry %.1f, part of %.1f MB %.1f",
+                + "three attempts of the tier, without its circuit breaker. The limit grants a second's requests at once. lost: of the requests that were needed. Measured with as many at once as a node sends, median ms: small %.1f, entry %.1f, part of %.1f MB %.1f",
                 1e3 * measured.small().median(), 1e3 * measured.loose().median(), partMegabytes(packed), 1e3 * measured.part().median()));
         return section;
     }

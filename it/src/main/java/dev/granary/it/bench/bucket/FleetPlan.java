@@ -16,7 +16,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
     /** How many parts of packs warming reads at once. */
     static final int PARTS_AT_ONCE = 8;
 
-    private static final int MANIFEST_REQUESTS = 3; // the hint, the manifest, and that there is no newer one
+    private static final int MANIFEST_REQUESTS = 4; // the hint, whether there are the manifest that it names and a newer one, the manifest
     private static final int LISTED_PER_PAGE = 1000;
     private static final long FULL_PACK_BYTES = 32 << 20;
     private static final long MIN_PART_BYTES = 8 << 20;

@@ -28,7 +28,7 @@ final class Tools {
         List<Filler> fillers = new ArrayList<>();
         Path rclone = Workplace.program("rclone");
         if (rclone == null) {
-            workplace.say("rclone is not installed and is left out");
+            workplace.tell("rclone is not installed and is left out");
         } else {
             fillers.add(new Tool("rclone, 8 streams", rclone("copyto", way.bucket() + "/" + Filling.OBJECT, "--multi-thread-streams", "8"),
                     rcloneEnvironment()));
@@ -37,7 +37,7 @@ final class Tools {
         }
         Path aws = Workplace.program("aws");
         if (aws == null) {
-            workplace.say("aws is not installed and is left out");
+            workplace.tell("aws is not installed and is left out");
         } else {
             fillers.add(new Tool("aws s3 cp", List.of(aws.toString(), "s3", "cp", "--only-show-errors", "--endpoint-url", way.endpoint().toString(),
                     "s3://" + way.bucket() + "/" + Filling.OBJECT), awsEnvironment()));
@@ -51,7 +51,7 @@ final class Tools {
             return List.of();
         }
         String tree = way.bucket() + "/" + Filling.LOOSE + "/v1/" + namespace + "/e";
-        return List.of(new Tool("rclone, loose", rclone("copy", tree, "--transfers", "32", "--checkers", "32"), rcloneEnvironment()));
+        return List.of(new Tool("rclone, loose", rclone("copy", tree, "--transfers", "32", "--checkers", "32", "--fast-list"), rcloneEnvironment()));
     }
 
     private static List<String> rclone(String command, String from, String... options) {

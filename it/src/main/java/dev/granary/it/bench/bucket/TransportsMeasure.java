@@ -22,6 +22,7 @@ final class TransportsMeasure {
     private static final int OBJECT_BYTES = 32 << 10;
     private static final int FIRST_BYTES = 64 << 10;
     private static final int STARTS = 5;
+    private static final int WARM_UP = 4; // times as long as a turn
     private static final List<Integer> AT_ONCE = List.of(1, 32, 64);
 
     private final Settings settings;
@@ -96,9 +97,9 @@ final class TransportsMeasure {
                         workplace.environment(way.credentials())));
                 figures.put(transport, AT_ONCE.stream().map(_ -> new Figures()).toList());
             }
-            round(way, processes, null); // warms up
+            round(way, WARM_UP * settings.turnMillis(), processes, null);
             for (int round = 0; round < settings.rounds(); round++) {
-                round(way, processes, figures);
+                round(way, settings.turnMillis(), processes, figures);
             }
         } finally {
             for (Conversation process : processes.values()) {
@@ -108,12 +109,12 @@ final class TransportsMeasure {
         return section(way, figures);
     }
 
-    private void round(Way way, Map<Transport, Conversation> processes, @Nullable Map<Transport, List<Figures>> figures)
+    private void round(Way way, int millis, Map<Transport, Conversation> processes, @Nullable Map<Transport, List<Figures>> figures)
             throws IOException {
         workplace.say("transports, " + way.label() + (figures == null ? ": warming up" : ""));
         for (int level = 0; level < AT_ONCE.size(); level++) {
             for (Map.Entry<Transport, Conversation> each : processes.entrySet()) {
-                String[] answer = each.getValue().ask(AT_ONCE.get(level) + " " + settings.turnMillis()).split(" ");
+                String[] answer = each.getValue().ask(AT_ONCE.get(level) + " " + millis).split(" ");
                 if (figures != null) {
                     figures.getOrDefault(each.getKey(), List.of()).get(level).add(answer);
                 }

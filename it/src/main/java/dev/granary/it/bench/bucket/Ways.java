@@ -36,7 +36,7 @@ final class Ways implements AutoCloseable {
                         started.add(up.script());
                         return new Ways(server, ways(workplace, scripts, up.script().told(), delays, started), started);
                     }
-                    case Script.Started.Failed(int code, String message) when code == Script.NOT_INSTALLED -> workplace.say(message);
+                    case Script.Started.Failed(int code, String message) when code == Script.NOT_INSTALLED -> workplace.tell(message);
                     case Script.Started.Failed(_, String message) -> throw new IOException("the server " + server + " did not start: " + message);
                 }
             }
@@ -61,7 +61,7 @@ final class Ways implements AutoCloseable {
                     ways.add(new Way(delay, up.script().told(), Optional.of(directory.resolve("statistics"))));
                 }
                 case Script.Started.Failed(int code, String message) when code == Script.NOT_INSTALLED -> {
-                    workplace.say(message + " Nothing is measured with a delay");
+                    workplace.tell(message + " Nothing is measured with a delay.");
                     return ways;
                 }
                 case Script.Started.Failed(_, String message) -> throw new IOException("the proxy did not start: " + message);

@@ -56,6 +56,12 @@ final class Workplace implements AutoCloseable {
         progress.flush();
     }
 
+    /** Tells the person in front what is left out. */
+    void tell(String what) {
+        progress.println(what);
+        progress.flush();
+    }
+
     /** The environment of this process without what tells programs of other buckets, with {@code added} instead. */
     Map<String, String> environment(Map<String, String> added) {
         Map<String, String> environment = new HashMap<>(System.getenv());
