@@ -1,6 +1,8 @@
 package dev.granary.it.bench.local;
 
+import dev.granary.it.bench.Report;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -17,7 +19,11 @@ record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
     void play() throws Exception {
         Set<Measure> measures = settings.measures();
         Material material = Material.workload(settings.seed(), settings.entries());
-        report.heading(material);
+        report.heading(
+                String.format(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm",
+                        settings.seed(), material.count(), material.bytes() / 1_000_000),
+                "The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.",
+                "Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
         if (measures.contains(Measure.GET) || measures.contains(Measure.PUT) || measures.contains(Measure.OPEN)) {
             filled(material);
         }

@@ -14,6 +14,8 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.it.bench.DriverCaches;
+import dev.granary.it.bench.Goal;
+import dev.granary.it.bench.Section;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
 import java.io.IOException;

@@ -2,6 +2,8 @@ package dev.granary.it.bench.local;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.it.bench.Goal;
+import dev.granary.it.bench.Section;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,7 @@
 package dev.granary.it.bench.local;
 
 import dev.granary.cache.Id;
+import dev.granary.it.bench.Section;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;

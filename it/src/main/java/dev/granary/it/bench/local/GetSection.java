@@ -1,5 +1,7 @@
 package dev.granary.it.bench.local;
 
+import dev.granary.it.bench.Goal;
+import dev.granary.it.bench.Section;
 import java.util.Arrays;
 
 /** The table of the look-ups. */

@@ -1,5 +1,6 @@
 package dev.granary.it.bench.local;
 
+import dev.granary.it.bench.Report;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -85,11 +86,11 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
     public Integer call() throws Exception {
         Settings settings = settings();
         Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
-        Report report = new Report(settings, spec.commandLine().getOut());
+        Report report = new Report(settings.figures(), spec.commandLine().getOut());
         try (Workplace workplace = Workplace.in(parent, spec.commandLine().getErr())) {
             new BenchmarkRun(settings, workplace, report).play();
         }
-        report.goals();
+        report.goals("goals of the local tier");
         if (json != null) {
             report.write(json);
         }

@@ -1,5 +1,6 @@
 package dev.granary.it.bench.local;
 
+import dev.granary.it.bench.Section;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,8 @@
 package dev.granary.it.bench.local;
 
 import dev.granary.cache.Entry;
+import dev.granary.it.bench.Goal;
+import dev.granary.it.bench.Section;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,8 @@
 package dev.granary.it.bench.local;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -22,5 +24,15 @@ record Settings(long seed, int entries, int openEntries, int rounds, Set<Measure
     /** The candidates that have a store of their own, or whose store another of the run shares. */
     List<Candidate> owners() {
         return candidates.stream().map(Candidate::owner).distinct().toList();
+    }
+
+    /** What the figures depend on, for machines. */
+    Map<String, Number> figures() {
+        Map<String, Number> figures = new LinkedHashMap<>();
+        figures.put("seed", seed);
+        figures.put("entries", entries);
+        figures.put("openEntries", openEntries);
+        figures.put("rounds", rounds);
+        return figures;
     }
 }

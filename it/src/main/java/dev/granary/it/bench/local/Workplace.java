@@ -2,19 +2,15 @@ package dev.granary.it.bench.local;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.it.bench.FileTree;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /** The directory that a run writes in, which goes with it, also when the run is interrupted; and what a run says meanwhile. */
 final class Workplace implements AutoCloseable {
@@ -81,35 +77,11 @@ final class Workplace implements AutoCloseable {
         return Files.readString(directory.resolve("errors"), UTF_8);
     }
 
-    private static void delete(Path tree) throws IOException {
-        Files.walkFileTree(tree, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.deleteIfExists(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult visitFileFailed(Path file, IOException problem) throws IOException {
-                if (problem instanceof NoSuchFileException) {
-                    return FileVisitResult.CONTINUE;
-                }
-                throw problem;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException problem) throws IOException {
-                Files.deleteIfExists(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
-    }
-
     /** Deletes all at once, at the end: for a while after many files were deleted, some file systems create others slowly. */
     @Override
     public void close() throws IOException {
         say("deleting what was written");
-        delete(directory);
+        FileTree.delete(directory);
         Runtime.getRuntime().removeShutdownHook(hook);
     }
 
@@ -117,7 +89,7 @@ final class Workplace implements AutoCloseable {
     private void deleteQuietly() {
         for (int attempt = 1; attempt <= DELETE_ATTEMPTS && Files.exists(directory); attempt++) {
             try {
-                delete(directory);
+                FileTree.delete(directory);
             } catch (IOException e) {
                 LockSupport.parkNanos(DELETE_PAUSE_NANOS);
             }

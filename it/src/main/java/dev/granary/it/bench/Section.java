@@ -1,4 +1,4 @@
-package dev.granary.it.bench.local;
+package dev.granary.it.bench;
 
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** One table of the output: a row per candidate, the goals it has to do with, and notes. */
-final class Section {
+public final class Section {
     private static final int LABEL_WIDTH = 17;
     private static final int WIDTH = 100;
     private static final int NOTE_INDENT = 5;
@@ -28,8 +28,9 @@ final class Section {
      * @param decimals how many are shown
      * @param none what is shown where there is no figure
      */
-    record Column(String key, String heading, int decimals, String none) {
-        Column(String key, String heading, int decimals) {
+    public record Column(String key, String heading, int decimals, String none) {
+        /** A column that shows a dash where there is no figure. */
+        public Column(String key, String heading, int decimals) {
             this(key, heading, decimals, "-");
         }
     }
@@ -40,16 +41,17 @@ final class Section {
      * @param label what it is about
      * @param figures by the key of their column
      */
-    record Row(String label, Map<String, Double> figures) {}
+    public record Row(String label, Map<String, Double> figures) {}
 
-    Section(String name, String title, Column... columns) {
+    /** A table without rows. */
+    public Section(String name, String title, Column... columns) {
         this.name = name;
         this.title = title;
         this.columns = List.of(columns);
     }
 
     /** Adds a row; the figures are in the order of the columns, not a number where there is none. */
-    void row(String label, double... figures) {
+    public void row(String label, double... figures) {
         Map<String, Double> byKey = new LinkedHashMap<>();
         for (int i = 0; i < columns.size(); i++) {
             byKey.put(columns.get(i).key(), i < figures.length ? figures[i] : Double.NaN);
@@ -57,12 +59,13 @@ final class Section {
         rows.add(new Row(label, byKey));
     }
 
-    void goal(Goal goal) {
+    /** Adds a goal. */
+    public void goal(Goal goal) {
         goals.add(goal);
     }
 
     /** Adds a note, broken into lines that fit. */
-    void note(String text) {
+    public void note(String text) {
         StringBuilder lines = new StringBuilder("note:");
         int width = lines.length();
         for (String word : text.split(" ")) {

@@ -1,4 +1,4 @@
-package dev.granary.it.bench.local;
+package dev.granary.it.bench;
 
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
@@ -10,40 +10,48 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import java.util.Map;
 
 /** All sections of a run: printed as they come, with the goals once more at the end, and as JSON. */
-final class Report {
-    private final Settings settings;
+public final class Report {
+    private final Map<String, ? extends Number> settings;
     private final PrintWriter out;
     private final List<Section> sections = new ArrayList<>();
 
-    Report(Settings settings, PrintWriter out) {
+    /**
+     * A report without sections.
+     *
+     * @param settings what the figures depend on, for machines
+     */
+    public Report(Map<String, ? extends Number> settings, PrintWriter out) {
         this.settings = settings;
         this.out = out;
     }
 
-    void heading(Material material) {
-        out.printf(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm%n",
-                settings.seed(), material.count(), material.bytes() / 1_000_000);
-        out.println("The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.");
-        out.println("Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
+    /** Prints what stands above the sections. */
+    public void heading(String... lines) {
+        for (String line : lines) {
+            out.println(line);
+        }
         out.flush();
     }
 
-    void add(Section section) {
+    /** Adds a section and prints it. */
+    public void add(Section section) {
         sections.add(section);
         section.print(out);
     }
 
-    void goals() {
+    /** Prints all goals once more. */
+    public void goals(String title) {
         out.println();
-        out.println("== goals of the local tier");
+        out.println("== " + title);
         sections.forEach(section -> section.goals().forEach(out::println));
         out.flush();
     }
 
-    void write(Path file) throws IOException {
+    /** Writes all figures as JSON. */
+    public void write(Path file) throws IOException {
         JsonArray all = new JsonArray();
         for (Section section : sections) {
             JsonObject object = new JsonObject();
@@ -53,10 +61,7 @@ final class Report {
             all.add(object);
         }
         JsonObject report = new JsonObject();
-        report.addProperty("seed", settings.seed());
-        report.addProperty("entries", settings.entries());
-        report.addProperty("openEntries", settings.openEntries());
-        report.addProperty("rounds", settings.rounds());
+        settings.forEach(report::addProperty);
         report.add("sections", all);
         Files.writeString(file, new GsonBuilder().setPrettyPrinting().serializeNulls().create().toJson(report) + "\n");
     }

@@ -1,19 +1,21 @@
-package dev.granary.it.bench.local;
+package dev.granary.it.bench;
 
 import java.util.Locale;
 
 /**
- * What the local tier is to reach.
+ * What is to be reached.
  *
  * @param name what is limited
  * @param bound on which side of the limit is good
  * @param limit the limit
  * @param figure what was measured; not a number where it was not
  */
-record Goal(String name, Bound bound, double limit, double figure) {
+public record Goal(String name, Bound bound, double limit, double figure) {
     /** A side of a limit. */
-    enum Bound {
+    public enum Bound {
+        /** The limit or less. */
         AT_MOST("<="),
+        /** The limit or more. */
         AT_LEAST(">=");
 
         private final String sign;
@@ -23,7 +25,8 @@ record Goal(String name, Bound bound, double limit, double figure) {
         }
     }
 
-    boolean isMet() {
+    /** True where the figure is on the good side. */
+    public boolean isMet() {
         return switch (bound) {
             case AT_MOST -> figure <= limit;
             case AT_LEAST -> figure >= limit;
@@ -31,7 +34,7 @@ record Goal(String name, Bound bound, double limit, double figure) {
     }
 
     /** Met, not met, or not measured. */
-    String verdict() {
+    public String verdict() {
         return Double.isNaN(figure) ? "not measured" : isMet() ? "met" : "not met";
     }
 
