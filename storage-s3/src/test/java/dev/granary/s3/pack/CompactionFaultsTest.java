@@ -174,8 +174,7 @@ class CompactionFaultsTest {
                 readers.add(threads.submit(() -> read(scene, isOld, isOver, lookUps)));
             }
             for (int i = 0; i < 20; i++) {
-                PackInfo again = scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
-                assertTrue(again.entries() == 8);
+                scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
                 scene.bucket.placeAlone(scene.all.get(19 - i % 10));
                 assertInstanceOf(Compaction.Result.Done.class, scene.compact());
                 long seen = lookUps.get();

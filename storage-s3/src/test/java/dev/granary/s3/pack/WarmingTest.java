@@ -1,5 +1,6 @@
 package dev.granary.s3.pack;
 
+import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -16,6 +17,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.store.Marks;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -316,5 +318,51 @@ class WarmingTest {
         }
         assertEquals(0, lateCalls.get());
         assertEquals(List.of(0), List.copyOf(underWayAtTheEnd));
+    }
+
+    @Test
+    @DisplayName("R7 what lies alone comes too, where that is wanted, and what a pack has is not fetched twice")
+    void alone() throws Exception {
+        List<Entry> packed = entries(5, 100);
+        List<Entry> alone = entries(40, 100);
+        publish(packed);
+        packed.subList(0, 3).forEach(bucket::placeAlone);
+        alone.forEach(bucket::placeAlone);
+        WarmingPlan plan = warming.plan(bucket.newest(), Warming.Alone.READ, _ -> true);
+        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.entriesAlone()));
+        store.newNotes();
+        warming.run(plan, taken);
+        List<Entry> expected = new ArrayList<>(packed);
+        expected.addAll(alone);
+        assertTaken(expected);
+        assertEquals(40, store.newNotes().stream().filter("GET entry"::equals).count());
+        assertEquals(plan.bytes(), taken.received.get());
+        assertEquals(0, warming.plan(bucket.newest(), Warming.Alone.LEAVE, _ -> true).entriesAlone());
+        bucket.seal();
+        store.newNotes();
+        assertEquals(0, warming.plan(bucket.newest(), Warming.Alone.READ, _ -> true).entriesAlone());
+        assertEquals(List.of("RANGE pack"), store.newNotes(), "nothing can lie alone, so nothing is listed");
+    }
+
+    @Test
+    @DisplayName("R3 without the right to list, packs still come, and the plan says why the rest does not; a damaged one alone is told")
+    void unlisted() throws Exception {
+        List<Entry> packed = entries(5, 100);
+        List<Entry> alone = entries(2, 100);
+        publish(packed);
+        alone.forEach(bucket::placeAlone);
+        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
+        WarmingPlan plan = warming.plan(bucket.newest(), Warming.Alone.READ, _ -> true);
+        assertTrue(plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
+        warming.run(plan, taken);
+        assertTaken(packed);
+        store.plan(FaultPlan.SOUND);
+        store.place(TestPacks.keyAlone(alone.get(0)), entries.bytes(50), Marks.NONE);
+        plan = warming.plan(bucket.newest(), Warming.Alone.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
+        store.remove(TestPacks.keyAlone(alone.get(1)));
+        warming.run(plan, taken);
+        assertEquals(2, taken.skippedEntries.get());
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);
     }
 }
