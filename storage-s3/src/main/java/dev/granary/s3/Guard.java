@@ -4,6 +4,9 @@ import dev.granary.s3.store.Failure;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.github.resilience4j.core.IntervalFunction;
+import io.github.resilience4j.retry.Retry;
+import io.github.resilience4j.retry.RetryConfig;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,7 +20,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Circuit breaker around bulkhead: lets a request through only where the bucket is well and a connection will be free.
+ * Circuit breaker around bulkhead, and the rule of retries: lets a request through only where the bucket is well and a connection will be free.
  *
  * <p>The bulkhead is a fair queue for as many permits as there are connections. The time in it does not count as the bucket's: only a request
  * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
@@ -32,7 +35,11 @@ final class Guard {
     private static final int TRIALS = 3;
     private static final float THRESHOLD_PERCENT = 50;
 
+    private static final int MAX_ATTEMPTS = 3;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+
     private final CircuitBreaker breaker;
+    private final Retry retry;
     private final Semaphore bulkhead;
     private final Timing timing;
     private final String location;
@@ -51,8 +58,18 @@ final class Guard {
                 .maxWaitDurationInHalfOpenState(config.breakerPause())
                 .clock(new MonotonicClock(timing))
                 .build());
+        this.retry = Retry.of(location, RetryConfig.<Optional<Failure>>custom()
+                .maxAttempts(MAX_ATTEMPTS)
+                .retryOnResult(failure -> failure.filter(Failure::isTransient).isPresent())
+                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(FIRST_PAUSE, 2, 0.5))
+                .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
         this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
+    }
+
+    /** Says after each attempt at one read how long to wait before the next, if there is one. */
+    Retry.AsyncContext<Optional<Failure>> attempts() {
+        return retry.asyncContext();
     }
 
     /** How long a request may wait for a connection, in nanoseconds, if it is the first of a look-up. */

@@ -5,9 +5,7 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TimeLimited;
 import dev.granary.s3.store.WriteResult;
-import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.Retry;
-import io.github.resilience4j.retry.RetryConfig;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
@@ -24,17 +22,12 @@ import java.util.function.Supplier;
  * look-up has beyond one request. Answers count as well-being, whatever they say: 404, 409, 412 and refusals too.
  */
 final class ResilientStore extends LayeredStore {
-    private static final int MAX_ATTEMPTS = 3;
-
     /** A look-up of several requests may end later by this part of its deadline, where a request alone may take all of that. */
     private static final int TOLERANCE = 20;
-
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final LazyTransport transport;
     private final Lazily<Guard> guard;
     private final RequestCounters counters;
-    private final Lazily<Retry> retries;
     private final Timing timing;
     private final long deadlineNanos;
     private final long requestNanos;
@@ -49,11 +42,6 @@ final class ResilientStore extends LayeredStore {
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
         this.roomNanos = Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE);
-        this.retries = new Lazily<>(() -> Retry.of(config.location().toString(), RetryConfig.<Optional<Failure>>custom()
-                .maxAttempts(MAX_ATTEMPTS)
-                .retryOnResult(failure -> failure.filter(Failure::isTransient).isPresent())
-                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(FIRST_PAUSE, 2, 0.5))
-                .build()));
     }
 
     /** The state of the circuit breaker. */
@@ -113,7 +101,7 @@ final class ResilientStore extends LayeredStore {
     private final class Attempts {
         private static final long OVER = -1;
 
-        private final Retry.AsyncContext<Optional<Failure>> context = retries.get().asyncContext();
+        private final Retry.AsyncContext<Optional<Failure>> context = guard.get().attempts();
         private final long start;
         private long pauseMillis = OVER;
 

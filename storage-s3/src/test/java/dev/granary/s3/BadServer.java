@@ -176,6 +176,16 @@ final class BadServer implements AutoCloseable {
         };
     }
 
+    /** So many headers of a hundred bytes. */
+    static Answer manyHeaders(int count) {
+        return exchange -> {
+            for (int i = 0; i < count; i++) {
+                exchange.getResponseHeaders().add("x-amz-meta-" + i, "x".repeat(80));
+            }
+            exchange.sendResponseHeaders(200, -1);
+        };
+    }
+
     @Override
     public void close() {
         closing.countDown();

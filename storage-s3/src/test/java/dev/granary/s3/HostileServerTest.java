@@ -47,6 +47,7 @@ class HostileServerTest {
                 LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").give(exchange));
         answers.put("untold", BadServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
         answers.put("header", BadServer.longHeader(1 << 20));
+        answers.put("many", BadServer.manyHeaders(400_000));
         server.answer(exchange -> {
             String asked = exchange.getRequestURI().toString();
             for (Map.Entry<String, BadServer.Answer> one : answers.entrySet()) {
@@ -83,8 +84,9 @@ class HostileServerTest {
         expected.put("list:told-circle", "Unavailable");
         expected.put("list:told-empty", "Unavailable");
         expected.put("list:told-untold", "Unavailable");
-        expected.put("head:told-header", "");
-        expected.put("get:told-header", "");
+        expected.put("head:told-header", "Unavailable");
+        expected.put("get:told-header", "Unavailable");
+        expected.put("get:told-many", "Unavailable");
         return expected;
     }
 

@@ -21,7 +21,8 @@ import java.util.random.RandomGenerator;
  * Publishes entries of one target in packs. An entry is stored when the manifest names its pack, which is after {@link #finish()}, or
  * when a pack has become full before. Thread-safe.
  *
- * <p>In memory is at most one pack under construction and one that is being written, each at most {@value #FULL_BYTES} bytes and an entry long.
+ * <p>In memory is one pack, at most {@value #FULL_BYTES} bytes, an entry and an index long, in a buffer of at most twice that, and once more while it is
+ * written; and the entry that each caller is adding.
  */
 public final class PackPublisher {
     /** From this length on a pack is full. */

@@ -1,0 +1,106 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ServerDates;
+import java.util.AbstractList;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Manifests and indexes with fitting checksums that were made to cost their readers much. */
+class HostilePacksTest {
+    private final TestPacks packs = new TestPacks("HostilePacksTest");
+    private final RandomGenerator random = packs.random();
+
+    /** What a manifest says of a pack that consists of an index almost alone. The filter's bits do not matter. */
+    private PackInfo info(int entries) {
+        IdFilter filter = IdFilter.of(new AbstractList<Sha256>() {
+            private final Sha256 same = TestPacks.hash(random);
+
+            @Override
+            public Sha256 get(int index) {
+                return same;
+            }
+
+            @Override
+            public int size() {
+                return entries;
+            }
+        });
+        long indexOffset = PackIndex.HEADER_BYTES + (long) entries;
+        return new PackInfo(TestPacks.hash(random), indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES, indexOffset, entries,
+                0, filter);
+    }
+
+    private static Manifest manifest(List<PackInfo> packs) {
+        return new Manifest(1, Manifest.Loose.ALLOWED, packs, List.of());
+    }
+
+    @Test
+    @DisplayName("T5 a manifest that tells of an index larger than any is refused before anything is read of the pack")
+    void largeIndex() {
+        assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
+        Manifest.Read read = Manifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
+        assertEquals(Damage.CORRUPT, assertInstanceOf(Manifest.Read.Bad.class, read).damage());
+    }
+
+    @Test
+    @DisplayName("T5 a manifest of more entries than any target has is refused: their indexes would be kept in memory; nobody commits one")
+    void manyEntries() {
+        List<PackInfo> most = new ArrayList<>();
+        PackInfo full = info(PackInfo.MAX_ENTRIES);
+        for (int i = 0; i < Manifest.MAX_ENTRIES / PackInfo.MAX_ENTRIES; i++) {
+            most.add(new PackInfo(TestPacks.hash(random), full.bytes(), full.indexOffset(), full.entries(), 0, full.filter()));
+        }
+        Manifest readable = manifest(most);
+        assertTrue(readable.isReadable());
+        assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(readable.encode()));
+        Manifest larger = readable.plus(info(1));
+        assertEquals(Damage.TOO_LARGE, assertInstanceOf(Manifest.Read.Bad.class, Manifest.decode(larger.encode())).damage());
+        ManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new Manifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
+        assertTrue(assertInstanceOf(ManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
+    }
+
+    @Test
+    @DisplayName("T5 an index whose entries overlap, so that a few bytes are read again and again, is refused")
+    void overlapping() {
+        List<Place> places = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            places.add(new Place(TestPacks.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
+        }
+        places.sort(Comparator.comparing(Place::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        long end = PackIndex.HEADER_BYTES + 100L;
+        assertInstanceOf(PackIndex.Read.Ok.class,
+                PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE));
+        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(places, end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE));
+    }
+
+    @Test
+    @DisplayName("T5 a server that has a manifest of every number does not keep a reader searching for the last one")
+    void everyNumber() {
+        MemoryObjectStore endless = new MemoryObjectStore() {
+            @Override
+            public synchronized HeadResult head(String key) {
+                return new HeadResult.Found(1, "v", ServerDates.NONE, new Marks("00".repeat(16), ""));
+            }
+        };
+        for (String hint : List.of("0", "1", Long.toString(Long.MAX_VALUE))) {
+            endless.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), Marks.NONE);
+            assertInstanceOf(ManifestLog.Newest.Unavailable.class, packs.log(endless).newest(Manifest.NONE));
+        }
+    }
+}
