@@ -13,13 +13,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * {@code ./granary bench bucket}: the bucket tier against the tools and clients that move the same bytes. The servers that it starts and all
@@ -36,9 +34,9 @@ public final class BucketBenchmark implements Callable<Integer> {
     private static final int LONGEST_DELAY_MILLIS = 10_000;
     private static final List<String> SERVERS = List.of("ceph", "embedded");
 
-    @Parameters(paramLabel = "MEASURE", arity = "0..*", converter = MeasureName.class,
+    @Parameters(paramLabel = "MEASURE", arity = "0..*",
             description = "what to measure: warm, loose, transports, fleet; default all")
-    private @Nullable List<Measure> measures;
+    private List<String> measures = List.of();
 
     @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
     private int entries;
@@ -133,7 +131,8 @@ public final class BucketBenchmark implements Callable<Integer> {
         if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
             throw wrong("--json must name a file in a directory that exists: " + json);
         }
-        Set<Measure> wanted = measures == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(measures);
+        Set<Measure> wanted = measures.isEmpty() ? EnumSet.allOf(Measure.class)
+                : EnumSet.copyOf(measures.stream().map(this::measure).toList());
         return new Settings(wanted, content, seed, entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
     }
 
@@ -147,11 +146,8 @@ public final class BucketBenchmark implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    private static final class MeasureName implements ITypeConverter<Measure> {
-        @Override
-        public Measure convert(String value) {
-            return Measure.ofLabel(value).orElseThrow(() -> new TypeConversionException("'" + value + "' is none of "
-                    + String.join(", ", Stream.of(Measure.values()).map(Measure::label).toList())));
-        }
+    private Measure measure(String name) {
+        return Measure.ofLabel(name).orElseThrow(() -> wrong("'" + name + "' is none of "
+                + String.join(", ", Stream.of(Measure.values()).map(Measure::label).toList())));
     }
 }

@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37, or all the same. Entries are made when
+ * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB, or all the same. Entries are made when
  * asked for, so that not all of them need fit in memory; the same number is the same entry each time.
  */
 final class Material {

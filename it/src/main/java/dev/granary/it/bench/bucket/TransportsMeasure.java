@@ -21,7 +21,6 @@ final class TransportsMeasure {
     private static final int OBJECTS = 256;
     private static final int OBJECT_BYTES = 32 << 10;
     private static final int FIRST_BYTES = 64 << 10;
-    private static final int STARTS = 5;
     private static final int WARM_UP = 4; // times as long as a turn
     private static final List<Integer> AT_ONCE = List.of(1, 32, 64);
 
@@ -54,15 +53,16 @@ final class TransportsMeasure {
     Section first(Way way) throws IOException, InterruptedException {
         Sample alone = new Sample();
         Map<Transport, Sample> millis = new EnumMap<>(Transport.class);
-        for (int round = 0; round < STARTS; round++) {
-            workplace.say("transports, new processes, round " + (round + 1) + " of " + STARTS);
+        int starts = 2 * settings.rounds() - 1;
+        for (int round = 0; round < starts; round++) {
+            workplace.say("transports, new processes, round " + (round + 1) + " of " + starts);
             alone.add(start(way));
             for (Transport transport : Transport.values()) {
                 millis.computeIfAbsent(transport, _ -> new Sample())
                         .add(start(way, transport.name(), way.endpoint().toString(), way.bucket(), FIRST));
             }
         }
-        Section section = new Section("first-object", "transports: a new process until it has an object of 64 KiB, ms; medians of " + STARTS,
+        Section section = new Section("first-object", "transports: a new process until it has an object of 64 KiB, ms; medians of " + starts,
                 new Section.Column("millis", "ms", 0), new Section.Column("withoutJvmMillis", "without JVM", 0));
         section.row("(JVM alone)", alone.median(), 0);
         millis.forEach((transport, sample) -> section.row(transport.label(), sample.median(), sample.median() - alone.median()));

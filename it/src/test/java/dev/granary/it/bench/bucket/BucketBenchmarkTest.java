@@ -67,7 +67,7 @@ class BucketBenchmarkTest {
     @Test
     @DisplayName("O10 transports: every client reads objects, in a new process and many at once")
     void transports() throws Exception {
-        JsonArray sections = sections("transports", "--entries", "500", "--rounds", "1", "--delays", "5");
+        JsonArray sections = sections("transports", "--entries", "20", "--rounds", "1", "--delays", "5");
         for (Transport transport : Transport.values()) {
             assertTrue(figure(named(sections, "first-object"), transport.label(), "millis") > 0, transport.label());
             assertTrue(figure(named(sections, "transports-direct"), transport.label(), "perSecond32") > 0, transport.label());
