@@ -8,7 +8,6 @@ import io.github.resilience4j.core.IntervalFunction;
 import io.github.resilience4j.retry.Retry;
 import io.github.resilience4j.retry.RetryConfig;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
@@ -35,8 +34,6 @@ final class Guard {
     private static final int TRIALS = 3;
     private static final float THRESHOLD_PERCENT = 50;
 
-    private static final int MAX_ATTEMPTS = 3;
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final CircuitBreaker breaker;
     private final Retry retry;
@@ -59,9 +56,9 @@ final class Guard {
                 .clock(new MonotonicClock(timing))
                 .build());
         this.retry = Retry.of(location, RetryConfig.<Optional<Failure>>custom()
-                .maxAttempts(MAX_ATTEMPTS)
+                .maxAttempts(config.readAttempts())
                 .retryOnResult(failure -> failure.filter(Failure::isTransient).isPresent())
-                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(FIRST_PAUSE, 2, 0.5))
+                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(config.retryPause(), 2, 0.5))
                 .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
         this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();

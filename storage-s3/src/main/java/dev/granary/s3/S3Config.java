@@ -11,6 +11,11 @@ import java.util.Optional;
 public final class S3Config {
     private static final Duration PACK_REQUEST = Duration.ofMinutes(2);
 
+    /** A thousand nodes that warm at once are more than a bucket serves at once: who is sent away comes back 0.2, 0.4, ... 6.4 s later. */
+    private static final int PACK_ATTEMPTS = 7;
+
+    private static final Duration PACK_RETRY_PAUSE = Duration.ofMillis(200);
+
     private final S3Location location;
     private final S3Client client;
     private final S3Access access;
@@ -20,6 +25,8 @@ public final class S3Config {
     private final Duration breakerPause;
     private final Duration absentMemory;
     private final Duration readOnlyPause;
+    private final int readAttempts;
+    private final Duration retryPause;
     private final Duration manifestInterval;
     private final Optional<Path> shelves;
     private final Duration retention;
@@ -36,6 +43,8 @@ public final class S3Config {
         this.breakerPause = builder.breakerPause;
         this.absentMemory = builder.absentMemory;
         this.readOnlyPause = builder.readOnlyPause;
+        this.readAttempts = builder.readAttempts;
+        this.retryPause = builder.retryPause;
         this.manifestInterval = builder.manifestInterval;
         this.shelves = builder.shelves;
         this.retention = builder.retention;
@@ -52,7 +61,8 @@ public final class S3Config {
     }
 
     /**
-     * The same bucket for what moves packs: requests of some MiB may take two minutes, and wait for as long as it takes.
+     * The same bucket for what moves packs: requests of some MiB may take two minutes, and wait for as long as it takes; a read that fails is sent again
+     * more often, since nobody waits for it.
      */
     S3Config forPacks() {
         Builder settings = new Builder(location);
@@ -70,7 +80,19 @@ public final class S3Config {
         settings.slowCall = PACK_REQUEST;
         settings.breakerPause = breakerPause;
         settings.shelves = shelves;
+        settings.readAttempts = PACK_ATTEMPTS;
+        settings.retryPause = PACK_RETRY_PAUSE;
         return settings.build();
+    }
+
+    /** How often a read is sent that fails with what may pass: the first time included. */
+    int readAttempts() {
+        return readAttempts;
+    }
+
+    /** How long to wait before it is sent again, about; each further time twice as long. */
+    Duration retryPause() {
+        return retryPause;
     }
 
     /** Starts the settings for a location. */
@@ -174,6 +196,8 @@ public final class S3Config {
         private Duration breakerPause = Duration.ofSeconds(30);
         private Duration absentMemory = Duration.ofSeconds(5);
         private Duration readOnlyPause = Duration.ofMinutes(5);
+        private int readAttempts = 3;
+        private Duration retryPause = Duration.ofMillis(50);
         private Duration manifestInterval = Duration.ofMinutes(1);
         private Optional<Path> shelves = Optional.empty();
         private Duration retention = Duration.ofDays(90);
