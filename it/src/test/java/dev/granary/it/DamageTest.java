@@ -56,25 +56,51 @@ class DamageTest {
     @DisplayName("D6 N4 damaged objects in the bucket are misses, never reach the driver, and are replaced")
     void damagedObjects() throws Exception {
         Map<String, String> online = TestS3.server().environment();
+        assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", Kernels.manifest()).exitCode());
+        damage(online, "/e/", Kernels.COUNT);
+        expectHealing(online);
+    }
+
+    @Test
+    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their entries are published alone")
+    void damagedPacks() throws Exception {
+        Map<String, String> online = TestS3.server().environment();
         assertEquals(0, GranaryProcess.run(with(online, "ci"), "populate", "--json", Kernels.manifest()).exitCode());
+        damage(online, "/p/", 1);
+        expectHealing(online);
+    }
+
+    /** Damages every object that has {@code part} in its key; a pack in every entry. */
+    private void damage(Map<String, String> online, String part, int expected) {
         String bucket = online.getOrDefault("GRANARY_BUCKET", "").substring("s3://".length());
         String name = bucket.substring(0, bucket.indexOf('/'));
         String prefix = bucket.substring(bucket.indexOf('/') + 1) + "/";
         try (S3Client client = TestS3.server().client()) {
             List<String> keys = client.listObjectsV2(request -> request.bucket(name).prefix(prefix)).contents().stream()
                     .map(S3Object::key)
-                    .filter(key -> key.contains("/e/"))
+                    .filter(key -> key.contains(part))
                     .toList();
-            assertEquals(Kernels.COUNT, keys.size());
+            assertEquals(expected, keys.size());
             List<UnaryOperator<byte[]>> damages = new ArrayList<>(damages());
             damages.add(bytes -> Arrays.copyOf(bytes, bytes.length + 1 + random.nextInt(100))); // an object has an end of its own
             for (int i = 0; i < keys.size(); i++) {
                 String key = keys.get(i);
                 byte[] body = client.getObjectAsBytes(request -> request.bucket(name).key(key)).asByteArray();
-                byte[] damaged = damages.get(random.nextInt(damages.size())).apply(body);
+                byte[] damaged = part.equals("/p/") ? damagedThroughout(body) : damages.get(random.nextInt(damages.size())).apply(body);
                 client.putObject(request -> request.bucket(name).key(key), RequestBody.fromBytes(damaged));
             }
         }
+    }
+
+    private static byte[] damagedThroughout(byte[] pack) {
+        byte[] damaged = pack.clone();
+        for (int i = 0; i < damaged.length; i += 50) {
+            damaged[i] ^= 1;
+        }
+        return damaged;
+    }
+
+    private void expectHealing(Map<String, String> online) throws Exception {
         GranaryProcess.Ended cold = run(online, "cold");
         assertEquals(0, cold.exitCode(), cold::toString);
         assertEquals(Kernels.COUNT, cold.summary("compiled"), cold::toString);
