@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
@@ -127,11 +128,20 @@ final class IndexShelf {
         }
         Path unfinished = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + UNFINISHED);
         try {
-            Files.createDirectories(directory);
+            createPrivate(directory);
             Files.write(unfinished, bytes);
             Files.move(unfinished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             warn(e);
+        }
+    }
+
+    /** Also where it makes the local directory itself, before the local tier was ever opened. */
+    private static void createPrivate(Path directory) throws IOException {
+        if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            Files.createDirectories(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } else {
+            Files.createDirectories(directory);
         }
     }
 

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -90,6 +91,16 @@ class IndexShelfTest {
         assertHit(two);
         assertEquals(List.of("RANGE pack"), store.newNotes());
         assertEquals(List.of("manifest", pack.name().hex() + ".index").stream().sorted().toList(), files());
+    }
+
+    @Test
+    @DisplayName("D13 what is kept is in directories that are private to this user")
+    void isPrivate() throws IOException {
+        bucket.publish(one);
+        assertHit(one);
+        for (Path made : List.of(directory.resolve(TestPacks.NAMESPACE), directory.resolve(Path.of(TestPacks.NAMESPACE).getName(0)))) {
+            assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)), made::toString);
+        }
     }
 
     @Test
