@@ -35,7 +35,6 @@ final class Guard {
     private static final int TRIALS = 3;
     private static final float THRESHOLD_PERCENT = 50;
 
-
     private final CircuitBreaker breaker;
     private final Retry retry;
     private final Semaphore bulkhead;

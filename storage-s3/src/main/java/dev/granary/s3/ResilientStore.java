@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 
 /**
  * A transport with the layers around it that keep a bad bucket from hurting: for reads, from inside to outside, the transport's own request
- * deadline, a bulkhead, a circuit breaker, and at most two retries; for writes the same without retries, which are {@link Publisher}'s.
+ * deadline, a bulkhead, a circuit breaker, and a few retries ({@link Guard} has the rule); for writes the same without retries, which are {@link Publisher}'s.
  *
  * <p>The bulkhead is as large as the connection pool, so that nobody ever waits for the pool itself; callers queue at it for as long as a
  * look-up has beyond one request. Answers count as well-being, whatever they say: 404, 409, 412 and refusals too.
