@@ -134,7 +134,7 @@ public final class BucketTier implements PersistentCache, Catalog {
         }
         Sha256 hash = entry.id().hash();
         Packs used = packs.peek();
-        if (used != null && used.isKnown(entry.id()) && !suspects.contains(hash)) {
+        if (used != null && !suspects.contains(hash) && used.isKnown(entry.id()) && used.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
         Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;

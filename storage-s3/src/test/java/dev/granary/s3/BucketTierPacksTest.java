@@ -60,6 +60,18 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("R18 an entry whose pack was removed is stored again, and not taken for a duplicate of what an index still tells")
+    void removedPack() {
+        PackInfo pack = packs.publish(one);
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        assertInstanceOf(StoreResult.Duplicate.class, tier.store(one));
+        packs.remove(pack);
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, load(one.id()));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
     @DisplayName("R12 where nothing lies outside of packs, 10,000 absent ids cost no request")
     void sealed() {
         packs.publish(one);
@@ -79,7 +91,7 @@ class BucketTierPacksTest {
         PersistentCacheContract.assertHit(one, load(one.id()));
         store.newNotes();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of("HEAD pack"), store.newNotes());
     }
 
     @Test

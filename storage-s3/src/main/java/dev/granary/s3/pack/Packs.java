@@ -110,7 +110,7 @@ public final class Packs implements AutoCloseable {
         return target(namespace).load(id, lookUp);
     }
 
-    /** True where the packs have an entry of that id; false where nobody can say. */
+    /** True where a pack that is there now has an entry of that id; false where nobody can say. */
     public boolean holds(Id id, ObjectStore lookUp) {
         return target(id.target().path()).holds(id, lookUp);
     }

@@ -8,6 +8,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TimeLimited;
 import java.lang.foreign.MemorySegment;
@@ -100,9 +101,21 @@ final class TargetPacks {
         }
     }
 
-    /** True where the packs have an entry of that id; false where nobody can say. */
+    /** True where a pack that is there now has an entry of that id; false where nobody can say. An index alone may be of a pack that was removed. */
     boolean holds(Id id, ObjectStore store) {
-        return catalogue(store).filter(catalogue -> find(catalogue, id.hash(), store) instanceof Found.In).isPresent();
+        return catalogue(store).filter(catalogue -> find(catalogue, id.hash(), store) instanceof Found.In in && isThere(catalogue, in.pack(), store))
+                .isPresent();
+    }
+
+    private boolean isThere(Catalogue catalogue, PackInfo pack, ObjectStore store) {
+        return switch (store.head(keys.pack(pack.name()))) {
+            case HeadResult.Found found -> found.bytes() == pack.bytes();
+            case HeadResult.Absent _ -> {
+                catalogue.lost(pack);
+                yield false;
+            }
+            case HeadResult.Unavailable _ -> false;
+        };
     }
 
     /** True where the packs have an entry of that id, as far as is known without a request. */
