@@ -296,8 +296,13 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     private OpenClBuffer filled(MemorySegment content) {
         OpenClBuffer buffer = buffer(content.byteSize());
-        buffer.writeFrom(content);
-        return buffer;
+        try {
+            buffer.writeFrom(content);
+            return buffer;
+        } catch (RuntimeException e) {
+            buffer.close();
+            throw e;
+        }
     }
 
     private void checkTarget(KernelDescriptor descriptor) {
