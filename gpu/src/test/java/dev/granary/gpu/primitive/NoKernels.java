@@ -13,9 +13,9 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LiveKernels;
 
 /** An engine that has a target and nothing else, for primitives without kernels. */
-record NoKernels(Target target) implements KernelEngine<Primitive> {
+public record NoKernels(Target target) implements KernelEngine<Primitive> {
     /** A target of its own for that device. */
-    static Target target(String device) {
+    public static Target target(String device) {
         return new Target(Backend.OPENCL, "none", device, "1");
     }
 
