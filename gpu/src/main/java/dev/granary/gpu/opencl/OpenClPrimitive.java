@@ -138,7 +138,7 @@ public final class OpenClPrimitive implements Primitive {
     public void outliveEngine() {
         ProgramHandle live;
         synchronized (this) {
-            live = binaries == null ? program : null;
+            live = program; // also where the binaries are there: a program that was never loaded would keep the closed engine in memory
         }
         if (live != null) {
             live.engine().takeBeforeClosing(this);

@@ -171,16 +171,33 @@ class EngineReopenedTest {
         assertEquals(1, driver.compiles());
     }
 
-    @Test
-    @DisplayName("A primitive keeps no closed engine in memory")
-    void engineIsFree() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+    private OpenClPrimitive restoreAndClose(OpenClPrimitive from) throws Exception {
+        try (OpenClEngine engine = driver.open()) {
+            opened = new WeakReference<>(engine);
+            OpenClPrimitive restored = engine.create(from.descriptor(), from.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            restored.outliveEngine();
+            return restored;
+        }
+    }
+
+    private void awaitCollected() {
         assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
             while (!opened.refersTo(null)) {
                 System.gc();
             }
         });
-        runInNewEngine(primitive);
+    }
+
+    @Test
+    @DisplayName("A primitive keeps no closed engine in memory, neither one that was compiled nor one that was restored and never loaded")
+    void engineIsFree() throws Exception {
+        OpenClPrimitive compiled = createAndClose(true);
+        awaitCollected();
+        OpenClPrimitive restored = restoreAndClose(compiled);
+        awaitCollected();
+        runInNewEngine(compiled);
+        runInNewEngine(restored);
         assertEquals(1, driver.compiles());
+        assertEquals(1, driver.calls("programBinary"));
     }
 }
