@@ -10,14 +10,17 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,6 +44,11 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private boolean isClosed; // guarded by lock
     private final ReentrantLock closing = new ReentrantLock(); // held by the one who closes
     private final Set<OpenClPrimitive> outliving = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+
+    private final Map<OpenClPrimitive, Made> made = Collections.synchronizedMap(new WeakHashMap<>());
+
+    /** A program made from the binaries of a primitive, kept for the next load; it knows nothing of the primitive, which may go at any time. */
+    private record Made(ProgramHandle program, Cleaner.Cleanable release) {}
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
@@ -110,8 +118,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Makes the resource that launches the primitive's kernels here: from its live program where that is of this engine, else from its
-     * binaries. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells.
+     * Makes the resource that launches the primitive's kernels here: from a live program of this engine where there is one, else from its
+     * binaries. The live program of a primitive that outlives its engine stays until this engine closes or the primitive is gone, so that the next
+     * load takes microseconds. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells.
      *
      * @throws RestoreException if the driver does not compile any more what it compiled before
      * @throws IllegalStateException if this engine is closed
@@ -120,7 +129,35 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
         use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
-        return new OpenClKernels(this, primitive, program == null ? makeHere(primitive) : program);
+        if (program == null) {
+            program = madeBefore(primitive);
+        }
+        if (program == null) {
+            program = makeHere(primitive);
+            keep(primitive, program);
+        }
+        return new OpenClKernels(this, primitive, program);
+    }
+
+    /** The program that an earlier load made, retained; null where there is none. */
+    private @Nullable ProgramHandle madeBefore(OpenClPrimitive primitive) {
+        Made known = made.get(primitive);
+        return known != null && known.program.retain() ? known.program : null;
+    }
+
+    /** Keeps a program of a primitive that will be loaded again, as long as both the primitive and this engine are there. */
+    private void keep(OpenClPrimitive primitive, ProgramHandle program) {
+        lock.readLock().lock();
+        try {
+            if (!isClosed && primitive.isKept() && !made.containsKey(primitive) && program.retain()) {
+                Made replaced = made.put(primitive, new Made(program, primitive.releaseWithThis(program)));
+                if (replaced != null) { // another thread was faster
+                    replaced.release.clean();
+                }
+            }
+        } finally {
+            lock.readLock().unlock();
+        }
     }
 
     /** A program of this engine for that primitive; the only reference to it. */
@@ -184,6 +221,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             for (OpenClPrimitive primitive : List.copyOf(outliving)) {
                 take(primitive);
             }
+            List.copyOf(made.values()).forEach(one -> one.release.clean()); // else what they hold would stay as long as the primitives
+            made.clear();
             release();
         } finally {
             closing.unlock();

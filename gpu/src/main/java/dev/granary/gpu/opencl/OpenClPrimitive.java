@@ -32,6 +32,7 @@ public final class OpenClPrimitive implements Primitive {
     private @Nullable KernelBinaries binaries; // guarded by this
     private Cleaner.@Nullable Cleanable ownReference; // guarded by this; none with no program, since it keeps the engine in memory
     private boolean wasLoaded; // guarded by this
+    private boolean isKept; // guarded by this
     private final LongAdder compileNanos = new LongAdder();
     private final List<Runnable> whenCompiledAgain = new CopyOnWriteArrayList<>();
 
@@ -138,6 +139,7 @@ public final class OpenClPrimitive implements Primitive {
     public void outliveEngine() {
         ProgramHandle live;
         synchronized (this) {
+            isKept = true;
             live = program; // also where the binaries are there: a program that was never loaded would keep the closed engine in memory
         }
         if (live != null) {
@@ -148,6 +150,16 @@ public final class OpenClPrimitive implements Primitive {
     @Override
     public void onCompiledAgain(Runnable action) {
         whenCompiledAgain.add(action);
+    }
+
+    /** True where it will be loaded again and again, as one that a cache holds. */
+    synchronized boolean isKept() {
+        return isKept;
+    }
+
+    /** Releases a program that was made from this primitive when the primitive is not reachable any more, or when the result is cleaned. */
+    Cleaner.Cleanable releaseWithThis(ProgramHandle made) {
+        return CLEANER.register(this, made::release);
     }
 
     /** Its engine is closing: takes the binaries while there is something to take them from, and lets go of the program. */

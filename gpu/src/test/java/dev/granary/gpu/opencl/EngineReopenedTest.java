@@ -12,7 +12,13 @@ import dev.granary.gpu.KernelDescriptor;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -169,6 +175,76 @@ class EngineReopenedTest {
         assertThrows(IllegalStateException.class, () -> engine.buffer(4));
         runInNewEngine(primitive);
         assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("A primitive that a cache holds is made from its binaries once for each engine, however often it is loaded, and released with the engine")
+    void madeOnce() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        for (int i = 1; i <= 3; i++) {
+            try (OpenClEngine engine = driver.open()) {
+                for (int j = 0; j < 10; j++) {
+                    try (OpenClKernels one = engine.load(primitive); OpenClKernels other = engine.load(primitive)) {
+                        Samples.checkReverse(engine, one, Samples.SMALL_GROUPS);
+                        Samples.checkReverse(engine, other, Samples.SMALL_GROUPS);
+                    }
+                    assertEquals(List.of(0L, 1L), List.of(driver.alive("kernel"), driver.alive("program")));
+                }
+            }
+            assertEquals(i, driver.restores());
+            assertEquals(0, driver.alive("program"));
+        }
+    }
+
+    @Test
+    @DisplayName("Eight threads load one primitive, each into engines of its own and into one that is closed under them: no other compile, nothing stays")
+    void threads() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        OpenClEngine shared = driver.open();
+        CountDownLatch working = new CountDownLatch(8);
+        try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> ends = new ArrayList<>();
+            for (int t = 0; t < 8; t++) {
+                ends.add(threads.submit(() -> {
+                    for (int i = 0; i < 5; i++) {
+                        runInNewEngine(primitive);
+                        try (OpenClKernels kernels = shared.load(primitive)) {
+                            Samples.checkReverse(shared, kernels, Samples.SMALL_GROUPS);
+                        } catch (IllegalStateException e) {
+                            assertTrue(String.valueOf(e.getMessage()).contains("closed"), e.getMessage());
+                        }
+                        working.countDown();
+                    }
+                    return true;
+                }));
+            }
+            working.await();
+            shared.close();
+            for (Future<?> end : ends) {
+                end.get();
+            }
+        }
+        assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("The live program of a primitive that nobody holds any more is released while its engine is open")
+    void releasedWithThePrimitive() throws Exception {
+        try (OpenClEngine engine = driver.open()) {
+            loadAndForget(engine);
+            assertEquals(1, driver.restores());
+            assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+                while (driver.alive("program") > 0) {
+                    System.gc();
+                }
+            });
+        }
+    }
+
+    private void loadAndForget(OpenClEngine engine) throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        engine.load(primitive).close();
+        assertEquals(1, driver.alive("program"));
     }
 
     private OpenClPrimitive restoreAndClose(OpenClPrimitive from) throws Exception {

@@ -129,13 +129,14 @@ class CompositePrimitiveTest {
     @Test
     @DisplayName("A cached primitive keeps no engine in memory")
     void engineIsFree() throws Exception {
-        matMulOnNewEngine();
-        assertTimeoutPreemptively(GENEROUS, () -> {
-            while (!opened.refersTo(null)) {
-                System.gc();
-            }
-        });
-        matMulOnNewEngine();
+        for (int i = 0; i < 2; i++) { // the first compiles, the second makes programs from binaries
+            matMulOnNewEngine();
+            assertTimeoutPreemptively(GENEROUS, () -> {
+                while (!opened.refersTo(null)) {
+                    System.gc();
+                }
+            });
+        }
         assertEquals(3, driver.compiles());
     }
 

@@ -77,7 +77,7 @@ class ResourcesTest {
                 }
             }
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), "after handle " + i);
-            assertTrue(driver.alive("program") <= 3, "at most what the primitive was compiled to: " + driver.alive());
+            assertTrue(driver.alive("program") <= 3, "one for each program of the primitive, for the next handle: " + driver.alive());
         }
         assertTrue(driver.created("kernel") >= 3 * OFTEN && driver.created("buffer") >= 2 * OFTEN, "the loop did its work");
         assertEquals(3, driver.compiles());
