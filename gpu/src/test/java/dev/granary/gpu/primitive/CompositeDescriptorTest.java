@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.primitive.MemoryDescriptor.DataType;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -78,6 +79,40 @@ class CompositeDescriptorTest {
         Set<CompositeDescriptor<?>> distinct = new HashSet<>(all);
         assertEquals(all.size(), distinct.size());
         assertEquals(all.size(), all.stream().map(Object::hashCode).distinct().count());
+    }
+
+    /** An operation, and a way to do it, by text. */
+    record Text(String text) {}
+
+    record Way(String text) implements Implementation<Text> {
+        @Override
+        public Steps create(CompositeDescriptor<Text> descriptor, Creation creation) {
+            return _ -> {};
+        }
+    }
+
+    /** "Aa" and "BB" have one hash code, and so have descriptors that differ by them alone. */
+    private static CompositeDescriptor<Text> colliding(int changed) {
+        String[] parts = new String[7];
+        Arrays.setAll(parts, i -> i == changed ? "BB" : "Aa");
+        Target main = NoKernels.target(parts[0]);
+        return CompositeDescriptor.builder(main, new Text(parts[1]), new Way(parts[2]))
+                .attributes(Attributes.none().with("post", parts[3]))
+                .memory(parts[4], MemoryDescriptor.rowMajor(DataType.F32, 1))
+                .between(changed == 5 ? NoKernels.target(parts[5]) : main, changed == 6 ? NoKernels.target(parts[6]) : main)
+                .build();
+    }
+
+    @Test
+    @DisplayName("K2 keys with one hash code are told apart by every part")
+    void collisions() {
+        CompositeDescriptor<Text> base = colliding(-1);
+        assertEquals(base, colliding(-1));
+        for (int changed = 0; changed < 7; changed++) {
+            CompositeDescriptor<Text> other = colliding(changed);
+            assertNotEquals(base, other, "part " + changed);
+            assertEquals(base.hashCode(), other.hashCode(), "part " + changed + ": a collision is the subject");
+        }
     }
 
     @Test
