@@ -10,17 +10,12 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Cleaner;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,12 +38,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final EngineUse use = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
     private final ReentrantLock closing = new ReentrantLock(); // held by the one who closes
-    private final Set<OpenClPrimitive> outliving = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
-
-    private final Map<OpenClPrimitive, Made> made = Collections.synchronizedMap(new WeakHashMap<>());
-
-    /** A program made from the binaries of a primitive, kept for the next load; it knows nothing of the primitive, which may go at any time. */
-    private record Made(ProgramHandle program, Cleaner.Cleanable release) {}
+    private final KeptPrimitives kept = new KeptPrimitives(this);
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
@@ -130,34 +120,14 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
-            program = madeBefore(primitive);
+            program = kept.program(primitive);
         }
         if (program == null) {
-            program = makeHere(primitive);
-            keep(primitive, program);
+            ProgramHandle made = makeHere(primitive);
+            ifOpen(() -> kept.keep(primitive, made));
+            program = made;
         }
         return new OpenClKernels(this, primitive, program);
-    }
-
-    /** The program that an earlier load made, retained; null where there is none. */
-    private @Nullable ProgramHandle madeBefore(OpenClPrimitive primitive) {
-        Made known = made.get(primitive);
-        return known != null && known.program.retain() ? known.program : null;
-    }
-
-    /** Keeps a program of a primitive that will be loaded again, as long as both the primitive and this engine are there. */
-    private void keep(OpenClPrimitive primitive, ProgramHandle program) {
-        lock.readLock().lock();
-        try {
-            if (!isClosed && primitive.isKept() && !made.containsKey(primitive) && program.retain()) {
-                Made replaced = made.put(primitive, new Made(program, primitive.releaseWithThis(program)));
-                if (replaced != null) { // another thread was faster
-                    replaced.release.clean();
-                }
-            }
-        } finally {
-            lock.readLock().unlock();
-        }
     }
 
     /** A program of this engine for that primitive; the only reference to it. */
@@ -217,12 +187,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (!refuseUse()) {
                 return;
             }
-            // Copied under its lock, used without: taking binaries may last.
-            for (OpenClPrimitive primitive : List.copyOf(outliving)) {
-                take(primitive);
-            }
-            List.copyOf(made.values()).forEach(one -> one.release.clean()); // else what they hold would stay as long as the primitives
-            made.clear();
+            kept.leave();
             release();
         } finally {
             closing.unlock();
@@ -241,14 +206,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         }
     }
 
-    private void take(OpenClPrimitive primitive) {
-        try {
-            primitive.leaveEngine(this);
-        } catch (RuntimeException e) { // it will be compiled once more; the engine must close all the same
-            LOG.warn("{}: its binaries cannot be taken: {}", primitive, e.getMessage());
-        }
-    }
-
     private void release() {
         lock.writeLock().lock();
         try {
@@ -263,10 +220,15 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /** Takes the binaries of {@code primitive}, if it is still there then, before this engine closes. */
     void takeBeforeClosing(OpenClPrimitive primitive) {
+        ifOpen(() -> kept.add(primitive));
+    }
+
+    /** Does something short before this engine can close; nothing where it is closed already. */
+    private void ifOpen(Runnable action) {
         lock.readLock().lock();
         try {
             if (!isClosed) {
-                outliving.add(primitive);
+                action.run();
             }
         } finally {
             lock.readLock().unlock();
