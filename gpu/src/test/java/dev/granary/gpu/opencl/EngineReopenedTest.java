@@ -207,13 +207,14 @@ class EngineReopenedTest {
             for (int t = 0; t < 8; t++) {
                 ends.add(threads.submit(() -> {
                     for (int i = 0; i < 5; i++) {
-                        runInNewEngine(primitive);
                         try (OpenClKernels kernels = shared.load(primitive)) {
                             Samples.checkReverse(shared, kernels, Samples.SMALL_GROUPS);
                         } catch (IllegalStateException e) {
                             assertTrue(String.valueOf(e.getMessage()).contains("closed"), e.getMessage());
+                        } finally {
+                            working.countDown();
                         }
-                        working.countDown();
+                        runInNewEngine(primitive);
                     }
                     return true;
                 }));
