@@ -130,7 +130,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return new OpenClKernels(this, primitive, program);
     }
 
-    /** A program of this engine for that primitive; the only reference to it. */
+    /** A program of this engine for that primitive, with a reference for the caller. */
     private ProgramHandle makeHere(OpenClPrimitive primitive) throws RestoreException {
         KernelDescriptor descriptor = primitive.descriptor();
         checkTarget(descriptor);
