@@ -109,8 +109,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /**
      * Makes the resource that launches the primitive's kernels here: from a live program of this engine where there is one, else from its
-     * binaries. The live program of a primitive that outlives its engine stays until this engine closes or the primitive is gone, so that the next
-     * load takes microseconds. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells.
+     * binaries. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells. The
+     * live program of a primitive that {@linkplain Primitive#outliveEngine outlives its engine} stays until this engine closes or the primitive is
+     * gone, so that the next load takes microseconds.
      *
      * @throws RestoreException if the driver does not compile any more what it compiled before
      * @throws IllegalStateException if this engine is closed

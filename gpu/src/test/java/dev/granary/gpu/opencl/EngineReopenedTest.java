@@ -178,7 +178,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive that a cache holds is made from its binaries once for each engine, however often it is loaded, and released with the engine")
+    @DisplayName("A primitive that a cache holds is made from its binaries once for each engine, however often it is loaded, and freed with it")
     void madeOnce() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
@@ -197,7 +197,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Eight threads load one primitive, each into engines of its own and into one that is closed under them: no other compile, nothing stays")
+    @DisplayName("Eight threads load one primitive into engines of their own and into one that closes under them: no other compile, nothing stays")
     void threads() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         OpenClEngine shared = driver.open();
