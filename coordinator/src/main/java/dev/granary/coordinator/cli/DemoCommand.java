@@ -6,10 +6,9 @@ import dev.granary.coordinator.demo.Demo;
 import dev.granary.coordinator.demo.LowerCaches;
 import dev.granary.coordinator.demo.RoleResult;
 import dev.granary.coordinator.demo.RoleResult.KernelResult;
+import dev.granary.coordinator.process.ThisJvm;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -59,12 +58,8 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    /** This very command in another process: same JVM, same flags, same class path. */
     private List<String> childCommand() {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "demo-role"));
+        List<String> command = ThisJvm.command(Main.class, "demo-role");
         command.addAll(device.arguments());
         return command;
     }
