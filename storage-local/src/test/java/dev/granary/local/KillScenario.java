@@ -140,7 +140,7 @@ record KillScenario(Work work, Step step) {
 
     /** True where the new entry is there after the step. */
     boolean isCommitted() {
-        return EnumSet.of(Work.STORE, Work.FIRST_STORE, Work.REPLACE).contains(work)
+        return EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.FIRST_STORE, Work.REPLACE).contains(work)
                 && EnumSet.of(ENTERED, COUNTED, COMMITTED).contains(step);
     }
 
