@@ -8,6 +8,7 @@ module dev.granary.cache {
     requires com.github.luben.zstd_jni;
 
     exports dev.granary.cache;
+    exports dev.granary.cache.constant;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
 }
