@@ -8,7 +8,7 @@ package dev.granary.cache.constant;
  * @param waited those of them that waited until another thread had made it
  * @param notKept tensors that were made and not kept: the budget was used up or too small, or they were removed before they were there
  * @param evicted tensors that left for others
- * @param failed tensors that could not be made
+ * @param failed promises that ended without a tensor
  * @param tensors how many are cached
  * @param bytes how many bytes those have
  * @param promisedBytes how many bytes of the budget are reserved for tensors that are being made

@@ -36,8 +36,8 @@ public final class ConstantTensorCache {
     private final LongAdder notKept = new LongAdder();
     private final LongAdder failed = new LongAdder();
 
-    ConstantTensorCache(ConstantLimit limit, boolean wasSet, LongSupplier nanos, Duration longestWait) {
-        this.contents = new Contents(limit, wasSet);
+    ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration longestWait) {
+        this.contents = new Contents(limit);
         this.nanos = nanos;
         this.longestWait = longestWait;
     }
@@ -211,7 +211,7 @@ public final class ConstantTensorCache {
     }
 
     /**
-     * Changes the limit. The first number that is ever set, and any lower one, flush the cache.
+     * Changes the limit. A lower number flushes the cache, and so does the first one after no limit.
      *
      * @return what has left; its users are to be told with no lock held
      */

@@ -3,11 +3,9 @@ package dev.granary.cache.constant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
@@ -15,15 +13,14 @@ import java.util.function.LongSupplier;
  * The constant tensor caches of a process: one for each device, of all back-ends together, each with a budget of its own. Thread-safe.
  *
  * <p>A limit that is set for a kind of engine holds for each of its devices by itself, not for all of them together. Setting one flushes the
- * caches that it holds for if it is the first number that is set there or lower than the one before; a higher or the same number flushes
- * nothing. What a configuration said counts as set. Of a limit for a kind and one for a device, the one that was set last holds.
+ * caches that it holds for if it is lower than the one before; so does the first number after no limit, while a higher or the same number
+ * flushes nothing. Of a limit for a kind and one for a device, the one that was set last holds.
  */
 public final class ConstantTensorCaches implements AutoCloseable {
     private static final ConstantLimit NOTHING = new ConstantLimit(0, ConstantPolicy.NO_EVICT);
 
     private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>(); // changed under the monitor only
     private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class); // guarded by this
-    private final Set<EngineKind> wasSet = EnumSet.noneOf(EngineKind.class); // guarded by this
     private final Map<Device, ConstantLimit> ofDevices = new HashMap<>(); // guarded by this; where a device's own was set last
     private final LongSupplier nanos;
     private final Duration longestWait;
@@ -50,7 +47,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
         for (EngineKind kind : EngineKind.values()) {
             limits.put(kind, configured.of(kind).orElse(ConstantLimit.DEFAULT));
         }
-        this.wasSet.addAll(configured.chosen().keySet());
         this.nanos = nanos;
         this.longestWait = longestWait;
     }
@@ -68,9 +64,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     private synchronized ConstantTensorCache create(Device device) {
         ConstantLimit own = ofDevices.get(device);
-        boolean isSet = own != null || wasSet.contains(device.kind);
         ConstantLimit limit = own == null ? limitOf(device.kind) : own;
-        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, isSet, nanos, longestWait));
+        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, longestWait));
     }
 
     /** Like {@link #setCapacity(EngineKind, long, ConstantPolicy)}, with the policy as it is. */
@@ -91,7 +86,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
         synchronized (this) {
             checkOpen();
             limits.put(kind, limit);
-            wasSet.add(kind);
             ofDevices.keySet().removeIf(device -> device.kind == kind);
             caches.forEach((device, cache) -> {
                 if (device.kind == kind) {

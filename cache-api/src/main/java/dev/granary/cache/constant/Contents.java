@@ -13,15 +13,13 @@ import org.jspecify.annotations.Nullable;
 final class Contents {
     private final ConcurrentHashMap<ConstantKey<?>, Slot<?>> slots = new ConcurrentHashMap<>();
     private ConstantLimit limit;
-    private boolean wasSet;
     private long keptBytes;
     private long promisedBytes;
     private long tensors;
     private long evicted;
 
-    Contents(ConstantLimit limit, boolean wasSet) {
+    Contents(ConstantLimit limit) {
         this.limit = limit;
-        this.wasSet = wasSet;
     }
 
     /** The slot of a key, made or promised; needs no lock. A slot lies under its own key, whose type parameter is the slot's. */
@@ -55,13 +53,11 @@ final class Contents {
         return evicted;
     }
 
-    /** Changes the limit; true if that flushes: the first number that is ever set does, and any lower one. */
+    /** Changes the limit; true if that flushes: a lower number does, and so the first one after no limit. */
     boolean change(ConstantLimit newLimit) {
-        boolean isFirst = !wasSet && newLimit.megabytes() != ConstantLimit.UNLIMITED;
         boolean isLower = newLimit.megabytes() < limit.megabytes();
         limit = newLimit;
-        wasSet = true;
-        return isFirst || isLower;
+        return isLower;
     }
 
     /**

@@ -126,12 +126,16 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("M15 COST: of equally cheap ones the least recently used leaves")
     void equallyCheap() {
-        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.COST);
-        use("a", 1, 10);
-        use("b", 1, 10);
-        use("a", 1, 10);
-        use("c", 1, 11);
-        assertEquals("ac", cached("a", "b", "c"));
+        caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
+        List<String> names = List.of("a", "b", "c", "d", "e", "f");
+        names.forEach(name -> use(name, 1, 10));
+        names.reversed().forEach(name -> use(name, 1, 10));
+        String left = "abcdef";
+        for (int i = 0; i < 6; i++) {
+            use("new" + i, 1, 11);
+            left = left.substring(0, left.length() - 1);
+            assertEquals(left, cached(names.toArray()));
+        }
     }
 
     @Test

@@ -27,7 +27,6 @@ final class ConstantModel {
 
     private final List<Entry> entries = new ArrayList<>();
     private ConstantLimit limit = ConstantLimit.DEFAULT;
-    private boolean wasSet;
 
     @Nullable Entry find(ConstantKey<?> key) {
         return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().orElse(null);
@@ -102,11 +101,9 @@ final class ConstantModel {
     }
 
     void change(ConstantLimit newLimit) {
-        boolean isFirstNumber = !wasSet && newLimit.megabytes() < ConstantLimit.UNLIMITED;
-        if (isFirstNumber || newLimit.megabytes() < limit.megabytes()) {
+        if (newLimit.megabytes() < limit.megabytes()) { // none at all is the highest
             entries.clear();
         }
-        wasSet = true;
         limit = newLimit;
     }
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.TestMemory.Piece;
 import java.io.IOException;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -96,17 +97,28 @@ class ConstantTensorCacheTest {
         ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("k"));
         ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "other", TestMemory.CONTEXT, new Colliding("k"));
         ConstantKey<Piece> neighbour = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("l"));
-        for (ConstantKey<Piece> key : java.util.List.of(one, other, neighbour)) {
+        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
             cache.get(key, 1, () -> memory.allocate(key, 1)).close();
         }
         assertEquals(3, memory.allocated());
-        for (ConstantKey<Piece> key : java.util.List.of(one, other, neighbour)) {
+        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
             try (Constant<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
                 assertSame(key, found.buffer().content);
             }
         }
         assertTrue(cache.removeIfExist(other));
         assertTrue(cache.isCached(one));
+    }
+
+    @Test
+    @DisplayName("M15 one budget for all back-ends of a device: who limits it need not know which of them run")
+    void oneBudget() {
+        caches.setCapacity(EngineKind.GPU, 2);
+        for (String backend : List.of("one", "other", "third")) {
+            cache.get(new ConstantKey<>(Piece.class, backend, TestMemory.CONTEXT, "k"), MEGABYTE, () -> memory.allocate(backend, MEGABYTE)).close();
+        }
+        assertEquals(2 * MEGABYTE, cache.getSize());
+        assertEquals(1, cache.statistics().notKept());
     }
 
     @Test
