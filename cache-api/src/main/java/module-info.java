@@ -1,5 +1,5 @@
 /**
- * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory cache. The lowest module: it knows no
+ * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory caches. The lowest module: it knows no
  * store's client library and no driver.
  */
 module dev.granary.cache {

@@ -24,7 +24,7 @@ public final class ConstantTensorCache {
     /** How long a caller waits for another that is making the tensor: 60 seconds, then it makes it too. */
     public static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
-    private final ReentrantLock lock = new ReentrantLock(); // guards the contents; nothing of others runs under it
+    private final ReentrantLock lock = new ReentrantLock(); // guards the contents; of others, only the equality of keys runs under it
     private final Contents contents;
     private final AtomicLong clock = new AtomicLong();
     private final LongSupplier nanos;

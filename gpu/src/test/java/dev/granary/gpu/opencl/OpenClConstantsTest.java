@@ -114,7 +114,8 @@ class OpenClConstantsTest {
     @Test
     @DisplayName("M15 two primitives use one packed tensor: it is prepared once, one buffer in the driver, both results are right")
     void twoPrimitives() throws Exception {
-        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add"); OpenClKernels multiply = load(engine, "multiply")) {
+        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add");
+                OpenClKernels multiply = load(engine, "multiply")) {
             for (int execution = 0; execution < 3; execution++) {
                 try (Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
                     check(engine, add, "add", weights.buffer(), 1);
