@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.TestMemory.Piece;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,7 +115,7 @@ class ConstantPromiseTest {
     @Test
     @DisplayName("M15 the maker's own exception comes out of get, also of those who waited: checked, unchecked and Error")
     void failedGet() throws Exception {
-        for (Throwable cause : List.of(new java.io.IOException("checked"), new IllegalStateException("unchecked"), new StackOverflowError())) {
+        for (Throwable cause : List.of(new IOException("checked"), new IllegalStateException("unchecked"), new StackOverflowError())) {
             ConstantPromise<Piece> promise = promise(cache);
             Callable<Constant<Piece>> ask = () -> memory.take(cache, "k", 1);
             Future<Constant<Piece>> other = threads.submit(ask);
@@ -122,6 +123,23 @@ class ConstantPromiseTest {
             promise.fail(cause);
             assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
         }
+        assertEquals(0, memory.allocated());
+    }
+
+    @Test
+    @DisplayName("M15 a maker that fails while another waits: both get its exception, and neither makes it again")
+    void failedMaker() throws Exception {
+        IOException cause = new IOException("disk");
+        Callable<Constant<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
+            until(() -> cache.waiting(key("k")) == 1);
+            throw cause;
+        });
+        Future<Constant<Piece>> maker = threads.submit(make);
+        until(() -> cache.statistics().promisedBytes() > 0);
+        Callable<Constant<Piece>> ask = () -> memory.take(cache, "k", 1);
+        Future<Constant<Piece>> other = threads.submit(ask);
+        assertSame(cause, assertThrows(ExecutionException.class, maker::get).getCause());
+        assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
         assertEquals(0, memory.allocated());
     }
 
