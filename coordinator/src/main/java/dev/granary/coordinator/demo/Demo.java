@@ -46,9 +46,9 @@ public final class Demo implements AutoCloseable {
      * @param laptop started with a filled directory and without a bucket
      */
     public record Results(RoleResult ci, RoleResult node, RoleResult laptop) {
-        /** True if node and laptop compiled nothing and every result was right. */
+        /** True if node and laptop compiled nothing, every result was right, and each made its constants once. */
         public boolean isSuccess() {
-            return ci.verified() == ci.kernels().size() && node.isServedWithoutCompiling() && laptop.isServedWithoutCompiling();
+            return ci.isRight() && node.isServedWithoutCompiling() && laptop.isServedWithoutCompiling();
         }
     }
 
