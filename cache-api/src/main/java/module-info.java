@@ -1,5 +1,5 @@
 /**
- * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory cache. The lowest module: it knows no
+ * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory caches. The lowest module: it knows no
  * store's client library and no driver.
  */
 module dev.granary.cache {
@@ -8,6 +8,7 @@ module dev.granary.cache {
     requires com.github.luben.zstd_jni;
 
     exports dev.granary.cache;
+    exports dev.granary.cache.constant;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
 }

@@ -96,7 +96,7 @@ public final class Entry {
     public static Sha256 contentHash(Id id, KernelBinaries binaries) {
         List<MemorySegment> parts = new ArrayList<>();
         parts.add(MemorySegment.ofArray(id.bytes()));
-        parts.addAll(binaries.segments());
+        parts.addAll(binaries.given());
         return Sha256.framed(parts);
     }
 

@@ -15,10 +15,12 @@ import java.util.List;
 public final class KernelBinaries {
     private static final KernelBinaries NONE = new KernelBinaries(List.of());
 
-    private final List<MemorySegment> segments;
+    private final List<MemorySegment> given;
+    private final List<MemorySegment> segments; // the same, read-only
 
-    private KernelBinaries(List<MemorySegment> segments) {
-        this.segments = segments;
+    private KernelBinaries(List<MemorySegment> given) {
+        this.given = List.copyOf(given);
+        this.segments = given.stream().map(MemorySegment::asReadOnly).toList();
     }
 
     /** No binaries: not supported for this primitive. */
@@ -36,7 +38,7 @@ public final class KernelBinaries {
      * this object. Each is native memory or a view of a byte array.
      */
     public static KernelBinaries ofSegments(List<MemorySegment> segments) {
-        return segments.isEmpty() ? NONE : new KernelBinaries(segments.stream().map(MemorySegment::asReadOnly).toList());
+        return segments.isEmpty() ? NONE : new KernelBinaries(segments);
     }
 
     /** True where there is no binary. */
@@ -57,6 +59,11 @@ public final class KernelBinaries {
     /** All binaries in order, read-only. */
     public List<MemorySegment> segments() {
         return segments;
+    }
+
+    /** The same, for readers that may be trusted not to write: a digest copies what is read-only before it reads it. */
+    List<MemorySegment> given() {
+        return given;
     }
 
     /** The length of all binaries together, in bytes. */

@@ -1,6 +1,7 @@
 package dev.granary.cache;
 
 import java.lang.foreign.Arena;
+import java.util.List;
 
 /**
  * The plug: a place where entries outlive the process. Anyone can implement it; {@code PersistentCacheContract} in this module's test
@@ -55,6 +56,16 @@ public interface PersistentCache extends AutoCloseable {
      * @return what became of it
      */
     StoreResult store(Entry entry);
+
+    /**
+     * Stores several entries, each as {@link #store} does. A store may do once for all of them what it would do for each.
+     *
+     * @param entries what to store
+     * @return what became of each, in their order
+     */
+    default List<StoreResult> storeAll(List<Entry> entries) {
+        return entries.stream().map(this::store).toList();
+    }
 
     /**
      * Drops an entry that was read here and proved useless, such as one that the driver refuses. Only that very content is dropped: a

@@ -9,6 +9,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -45,6 +46,7 @@ public final class Granary implements AutoCloseable {
     private final Stores stores;
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
     private final CompositeCache composites;
+    private final ConstantTensorCaches constants;
     private final Counters counters = new Counters();
     private final Layers layers;
     private final LayerUploads uploads;
@@ -57,6 +59,7 @@ public final class Granary implements AutoCloseable {
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
         this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), this::primitive);
+        this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
         this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
@@ -175,6 +178,14 @@ public final class Granary implements AutoCloseable {
         memory.setCapacity(primitives);
     }
 
+    /**
+     * The constant tensors of this process, by device, with the limits of the configuration until code sets others. For an OpenCL engine:
+     * {@code new OpenClConstants(granary.constants(), engine)}.
+     */
+    public ConstantTensorCaches constants() {
+        return constants;
+    }
+
     /** What was done so far. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
@@ -217,7 +228,7 @@ public final class Granary implements AutoCloseable {
 
     /**
      * Flushes, at most as long as the configuration says, and closes the tiers. What was not uploaded is uploaded by the next process.
-     * Primitives that were handed out stay valid.
+     * Primitives and constants that were handed out stay valid; of the constants, nothing more is kept than what is in use.
      */
     @Override
     public void close() {
@@ -225,6 +236,7 @@ public final class Granary implements AutoCloseable {
             flush(config.flushLimit());
             writeBehind.close();
             layers.close();
+            constants.close();
             stores.close(statistics());
         }
     }

@@ -1,14 +1,13 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.pack.Warming;
 import dev.granary.s3.pack.WarmingPlan;
-import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongConsumer;
 
@@ -19,10 +18,8 @@ import java.util.function.LongConsumer;
  */
 final class Installing implements Warming.Receiver {
     private static final int MAX_ATTEMPTS = 3;
-    private static final int AT_ONCE = 2;
 
     private final PersistentCache local;
-    private final Semaphore storing = new Semaphore(AT_ONCE);
     private final LongConsumer progress;
     private final LongAdder installed = new LongAdder();
     private final LongAdder present = new LongAdder();
@@ -41,31 +38,32 @@ final class Installing implements Warming.Receiver {
     }
 
     @Override
-    public void entry(Entry entry, MemorySegment stored) {
-        switch (store(entry)) {
-            case StoreResult.Stored done -> {
-                installed.increment();
-                installedBytes.add(done.bytes());
-            }
-            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-            case StoreResult.Refused refused -> skipped(1, stored.byteSize(), "the local tier does not take it: " + refused.reason());
-            case StoreResult.Failed failed -> skipped(1, stored.byteSize(), "it could not be stored: " + failed.cause());
-            case StoreResult.Unknown unknown -> skipped(1, stored.byteSize(), "it could not be stored: " + unknown.cause());
+    public void entries(List<Warming.Arrival> arrivals) {
+        List<Warming.Arrival> left = arrivals;
+        for (int attempt = 1; attempt <= MAX_ATTEMPTS && !left.isEmpty(); attempt++) {
+            left = store(left, attempt == MAX_ATTEMPTS);
         }
     }
 
-    /** Two at a time, since more would only wait for each other's commits; a busy directory is asked again. */
-    private StoreResult store(Entry entry) {
-        StoreResult result = new StoreResult.Failed("");
-        for (int attempt = 1; attempt <= MAX_ATTEMPTS && result instanceof StoreResult.Failed; attempt++) {
-            storing.acquireUninterruptibly();
-            try {
-                result = local.store(entry);
-            } finally {
-                storing.release();
+    /** Returns what to try again: a directory may have been busy. */
+    private List<Warming.Arrival> store(List<Warming.Arrival> arrivals, boolean isLastAttempt) {
+        List<StoreResult> results = local.storeAll(arrivals.stream().map(Warming.Arrival::entry).toList());
+        List<Warming.Arrival> again = new ArrayList<>();
+        for (int i = 0; i < results.size(); i++) {
+            long bytes = arrivals.get(i).stored().byteSize();
+            switch (results.get(i)) {
+                case StoreResult.Stored done -> {
+                    installed.increment();
+                    installedBytes.add(done.bytes());
+                }
+                case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
+                case StoreResult.Refused refused -> skipped(1, bytes, "the local tier does not take it: " + refused.reason());
+                case StoreResult.Failed failed when isLastAttempt -> skipped(1, bytes, "it could not be stored: " + failed.cause());
+                case StoreResult.Failed _ -> again.add(arrivals.get(i));
+                case StoreResult.Unknown unknown -> skipped(1, bytes, "it could not be stored: " + unknown.cause());
             }
         }
-        return result;
+        return again;
     }
 
     @Override

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(WithDevice.class)
 class DemoTest {
     @Test
-    @DisplayName("N1 R1 the demo: ci compiles, node and laptop compile nothing, every result is right")
+    @DisplayName("N1 R1 M15 the demo: ci compiles, node and laptop compile nothing, packed weights are made once, every result is right")
     void demo() throws Exception {
         GranaryProcess.Ended demo = GranaryProcess.run(Map.of(), "demo", "--json");
         assertEquals(0, demo.exitCode(), demo::toString);
@@ -34,5 +34,8 @@ class DemoTest {
         }
         assertEquals(kernels, role.get("memory").getAsInt(), name);
         assertEquals(kernels, role.get("verified").getAsInt(), name);
+        assertEquals(1, role.get("constantsMade").getAsInt(), name);
+        assertEquals(3, role.get("constantsReused").getAsInt(), name);
+        assertTrue(role.get("constantsRight").getAsBoolean(), name);
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import java.io.IOException;
@@ -9,7 +10,10 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Changes which entries there are: enters one that was written, takes one out, takes all out. Each is one change of the index under the
@@ -29,23 +33,109 @@ final class Commit {
         this.appender = new Appender(store);
     }
 
-    /** Writes an entry and enters it; whatever else the index has for its id leaves with the same change. */
-    void enter(Id id, List<MemorySegment> parts, long length, long capacity, long nowMicros) throws IOException {
-        for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
-            Appender.Written written = appender.append(parts, length, capacity);
-            if (written.location() != 0 && store.change(
-                    files -> files == written.files() && enter(files, id, written.location(), Tail.units(length), nowMicros))) {
-                store.steps().done(Step.COMMITTED);
-                return;
-            }
+    /** An entry on its way into the store: first written, then entered. For one thread. */
+    static final class Fresh {
+        private final Entry entry;
+        private final List<MemorySegment> parts;
+        private final boolean heals;
+        private final long length;
+        private Appender.@Nullable Written written; // null where it must be written again
+        private boolean entered;
+
+        /**
+         * An entry that is not there.
+         *
+         * @param parts the entry encoded
+         * @param heals whether it will replace a damaged one
+         */
+        Fresh(Entry entry, List<MemorySegment> parts, boolean heals) {
+            this.entry = entry;
+            this.parts = parts;
+            this.heals = heals;
+            this.length = parts.stream().mapToLong(MemorySegment::byteSize).sum();
         }
-        throw new IOException("each time an entry was written its segment was removed");
+
+        Entry entry() {
+            return entry;
+        }
+
+        boolean heals() {
+            return heals;
+        }
+
+        long length() {
+            return length;
+        }
+
+        boolean isEntered() {
+            return entered;
+        }
     }
 
-    private boolean enter(StoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
-        if (!isOpen(files, location)) {
-            return false; // a sweep closed the segment meanwhile, or somebody removed it
+    /** Writes an entry; it is there for nobody before it is entered. */
+    void write(Fresh fresh, long capacity) throws IOException {
+        Appender.Written written = appender.append(fresh.parts, fresh.length, capacity);
+        fresh.written = written.location() == 0 ? null : written;
+    }
+
+    /**
+     * Enters what was written, all with one change; whatever else the index has for their ids leaves with it. Where this throws, some may have
+     * been entered.
+     */
+    void enter(List<Fresh> all, long capacity, long nowMicros) throws IOException {
+        List<Fresh> left = all;
+        for (int attempt = 1; !left.isEmpty(); attempt++) {
+            for (Fresh fresh : left) {
+                if (fresh.written == null) { // its segment was removed
+                    write(fresh, capacity);
+                }
+            }
+            List<Fresh> entering = left;
+            store.change(files -> {
+                OpenSegments open = new OpenSegments(files);
+                for (Fresh fresh : entering) {
+                    enter(files, open, fresh, nowMicros);
+                }
+                return true;
+            });
+            store.steps().done(Step.COMMITTED);
+            left = left.stream().filter(fresh -> !fresh.entered).toList();
+            if (!left.isEmpty() && attempt == ATTEMPTS) {
+                throw new IOException("each time an entry was written its segment was removed");
+            }
         }
+    }
+
+    /** Which segments entries may be committed in, asked once each: only who has the lock closes one. */
+    private static final class OpenSegments {
+        private final StoreFiles files;
+        private final Map<Integer, Boolean> known = new HashMap<>();
+
+        OpenSegments(StoreFiles files) {
+            this.files = files;
+        }
+
+        boolean has(long location) throws IOException {
+            Boolean seen = known.get(Tail.segment(location));
+            if (seen == null) {
+                seen = isOpen(files, location);
+                known.put(Tail.segment(location), seen);
+            }
+            return seen;
+        }
+    }
+
+    private void enter(StoreFiles files, OpenSegments open, Fresh fresh, long nowMicros) throws IOException {
+        Appender.Written written = fresh.written;
+        if (written != null && files == written.files() && open.has(written.location())) {
+            enter(files, fresh.entry.id(), written.location(), Tail.units(fresh.length), nowMicros);
+            fresh.entered = true;
+        } else {
+            fresh.written = null; // a sweep closed the segment meanwhile, or somebody removed it
+        }
+    }
+
+    private void enter(StoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
         State state = files.state();
         Index index = roomy(files);
         List<Integer> replaced = slotsOf(files, index, id);
@@ -63,7 +153,6 @@ final class Commit {
         }
         state.set(State.ENTERING, 0);
         store.steps().done(Step.COUNTED);
-        return true;
     }
 
     /** Writes down what will leave, since both are in the index for a moment. */

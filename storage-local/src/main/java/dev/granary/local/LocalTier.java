@@ -1,23 +1,17 @@
 package dev.granary.local;
 
 import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -38,21 +32,21 @@ public final class LocalTier implements PersistentCache, Catalog {
     private final Uses uses;
     private final Sweep sweep;
     private final Bound bound;
-    private final EvictionPolicy policy;
+    private final Aftercare aftercare;
+    private final Storing storing;
     private final Trouble trouble = new Trouble();
-    private final LongAdder healed = new LongAdder();
-    private final LongAdder refusedTooLarge = new LongAdder();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
-        this.policy = config.policy();
         this.store = SegmentStore.share(real, boot, steps);
         this.shelf = new Shelf(naming);
         this.commit = new Commit(store, shelf);
         this.uses = new Uses(store, config.clock(), config.background(), trouble);
         this.sweep = new Sweep(store, trouble);
-        this.bound = new Bound(store, sweep, policy, config.capacityBytes(), config.background());
+        this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.background());
+        this.aftercare = new Aftercare(store, commit, uses, config.policy(), trouble);
+        this.storing = new Storing(store, shelf, commit, bound, uses, aftercare, trouble);
     }
 
     /**
@@ -80,11 +74,11 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     private LoadResult loadInto(Id id, @Nullable Arena memory) {
         requireOpen();
-        return reading(files -> {
+        return aftercare.reading(files -> {
             Shelf.Place place = shelf.find(files, id, memory);
             switch (place.result()) {
-                case LoadResult.Hit _ -> used(place);
-                case LoadResult.Damaged bad -> removeDamaged(place, bad.damage());
+                case LoadResult.Hit _ -> aftercare.used(place);
+                case LoadResult.Damaged bad -> aftercare.removeDamaged(place, bad.damage());
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> {}
             }
             return place.result();
@@ -99,34 +93,23 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     @Override
     public StoreResult store(Entry entry) {
+        return storeAll(List.of(entry)).getFirst();
+    }
+
+    /**
+     * Stores entries, each as {@link #store} does, and enters some dozens of them in the index with one change, for which it waits as for one. Of
+     * two with the same id in one list the later one stays.
+     */
+    @Override
+    public List<StoreResult> storeAll(List<Entry> entries) {
         requireOpen();
-        long limit = Math.min(bound.capacity(), EntryFormat.MAX_BYTES);
-        if (entry.binaries().byteSize() + entry.id().length() > limit) {
-            return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
-        }
-        try (Arena memory = Arena.ofConfined()) {
-            Shelf.Place place = findForStore(entry.id(), memory);
-            if (place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
-                used(place);
-                return StoreResult.DUPLICATE;
-            }
-            boolean heals = place.result() instanceof LoadResult.Damaged bad && !removeDamaged(place, bad.damage());
-            return write(entry, heals, limit);
-        } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.WRITING, e);
-            if (e instanceof InternalError) {
-                repair();
-            }
-            return e instanceof IOException io && store.isReadOnly(io)
-                    ? new StoreResult.Refused("the directory is read-only: " + e)
-                    : new StoreResult.Failed(e.toString());
-        }
+        return storing.store(entries);
     }
 
     @Override
     public void discard(Entry entry) {
         requireOpen();
-        removing(() -> {
+        aftercare.removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
                 Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
@@ -159,7 +142,7 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
-        return reading(files -> shelf.find(files, listed, memory).result());
+        return aftercare.reading(files -> shelf.find(files, listed, memory).result());
     }
 
     /**
@@ -168,7 +151,7 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public boolean remove(Listed listed) {
         requireOpen();
-        return removing(() -> {
+        return aftercare.removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
                 if (files == null) {
@@ -192,7 +175,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Removes every entry. */
     public void clear() {
         requireOpen();
-        removing(commit::clear);
+        aftercare.removing(commit::clear);
         bound.reclaim();
     }
 
@@ -224,7 +207,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     public void setCapacity(long bytes) {
         requireOpen();
         LocalConfig.requireCapacity(bytes);
-        removing(() -> {
+        aftercare.removing(() -> {
             bound.setCapacity(bytes);
             return true;
         });
@@ -247,7 +230,7 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     /** What this tier did in this process so far. */
     public LocalStatistics statistics() {
-        return new LocalStatistics(sweep.evictions(), sweep.bytesEvicted(), healed.sum(), refusedTooLarge.sum(), trouble.count());
+        return new LocalStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
     }
 
     /** Writes what is behind: uses, and a sweep that was asked for. */
@@ -265,94 +248,6 @@ public final class LocalTier implements PersistentCache, Catalog {
         return bound.sweepNow();
     }
 
-    /** What cannot be looked up is put in order and written anew. */
-    private Shelf.Place findForStore(Id id, Arena memory) {
-        try {
-            StoreFiles files = store.files();
-            return files == null ? Shelf.Place.NONE : shelf.find(files, id, memory);
-        } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.READING, e);
-            repair();
-            return Shelf.Place.NONE;
-        }
-    }
-
-    private StoreResult write(Entry entry, boolean heals, long limit) throws IOException {
-        List<MemorySegment> parts;
-        try {
-            parts = EntryFormat.encodeParts(entry, Compression.NONE, PutId.NONE);
-        } catch (IllegalArgumentException e) {
-            return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
-        }
-        long length = 0;
-        for (MemorySegment part : parts) {
-            length += part.byteSize();
-        }
-        if (Tail.units(length) * Tail.UNIT + Tail.UNIT > limit) { // a segment of its own has to fit
-            return refuseTooLarge(length, limit);
-        }
-        if (!bound.makeRoom()) {
-            return new StoreResult.Failed("the directory is full, and the process that evicts does not move");
-        }
-        commit.enter(entry.id(), parts, length, bound.capacity(), uses.nowMicros());
-        if (heals) {
-            healed.increment();
-        }
-        bound.keep();
-        return new StoreResult.Stored(length);
-    }
-
-    /** Another version's entry stays for that version; the next store of its id here replaces it. */
-    private boolean removeDamaged(Shelf.Place place, Damage damage) {
-        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place));
-        if (removed) {
-            healed.increment();
-        }
-        return removed;
-    }
-
-    private void used(Shelf.Place place) {
-        if (policy == EvictionPolicy.LRU && place.index() != null) {
-            uses.note(place.index(), place.slot());
-        }
-    }
-
-    private interface Reading {
-        LoadResult read(StoreFiles files) throws IOException;
-    }
-
-    private LoadResult reading(Reading reading) {
-        try {
-            StoreFiles files = store.files();
-            return files == null ? LoadResult.ABSENT : reading.read(files);
-        } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.READING, e);
-            repair();
-            return new LoadResult.Unavailable(e.toString());
-        }
-    }
-
-    private void repair() {
-        try {
-            store.repair();
-        } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.ACCOUNTING, e);
-        }
-    }
-
-    private interface Removal {
-        boolean run() throws IOException;
-    }
-
-    private boolean removing(Removal removal) {
-        try {
-            return removal.run();
-        } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.REMOVING, e);
-            return false;
-        }
-    }
-
     private interface Amount {
         long bytes() throws IOException;
     }
@@ -365,11 +260,6 @@ public final class LocalTier implements PersistentCache, Catalog {
             trouble.record(Trouble.Kind.ACCOUNTING, e);
             return 0;
         }
-    }
-
-    private StoreResult refuseTooLarge(long bytes, long limit) {
-        refusedTooLarge.increment();
-        return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + limit + " bytes that may lie here");
     }
 
     private void requireOpen() {

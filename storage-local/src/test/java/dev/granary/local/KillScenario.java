@@ -44,6 +44,8 @@ record KillScenario(Work work, Step step) {
     enum Work {
         /** Stores one entry. */
         STORE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
+        /** Stores several with one change, the new entry first. */
+        STORE_SEVERAL("several fresh 3 " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
         /** Stores the first entry of all, in a directory that is not there. */
         FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
                 ENTERED, COUNTED, COMMITTED),
@@ -86,7 +88,7 @@ record KillScenario(Work work, Step step) {
                 case REPLACE -> tier.store(Material.entry("fresh", 2 * SIZE));
                 case FILL_INDEX -> store(tier, Index.MIN_SLOTS * 5 / 8 - 50, 100);
                 case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
-                case STORE, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
+                case STORE, STORE_SEVERAL, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
             }
             int kept = switch (this) {
                 case SWEEP_HALVED -> 2;
@@ -121,7 +123,7 @@ record KillScenario(Work work, Step step) {
 
     /** Those in which others can go on while the process stands still, once for each way of working. */
     static List<KillScenario> unlocked() {
-        Set<Work> works = EnumSet.of(Work.STORE, Work.SWEEP_HALVED, Work.SWEEP_SPARSE, Work.LOWER_CAPACITY);
+        Set<Work> works = EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.SWEEP_HALVED, Work.SWEEP_SPARSE, Work.LOWER_CAPACITY);
         return all().stream().filter(each -> !each.holdsLock() && works.contains(each.work)).toList();
     }
 
@@ -138,7 +140,7 @@ record KillScenario(Work work, Step step) {
 
     /** True where the new entry is there after the step. */
     boolean isCommitted() {
-        return EnumSet.of(Work.STORE, Work.FIRST_STORE, Work.REPLACE).contains(work)
+        return EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.FIRST_STORE, Work.REPLACE).contains(work)
                 && EnumSet.of(ENTERED, COUNTED, COMMITTED).contains(step);
     }
 

@@ -225,7 +225,7 @@ final class ProcessesTest {
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
 
             String answer = process.goOn();
-            if (scenario.work() == KillScenario.Work.STORE) {
+            if (scenario.work() == KillScenario.Work.STORE || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
                 assertEquals("Stored", answer);
                 assertEquals(scenario.step() != Step.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
             } else {

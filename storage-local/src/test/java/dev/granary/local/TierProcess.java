@@ -11,8 +11,10 @@ import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * Another process with a tier on a directory, which does what it is told over its standard input and answers in single lines. It can be told
@@ -74,7 +76,7 @@ final class TierProcess implements AutoCloseable {
 
     /**
      * What runs in the other process: {@code stop STEP}, {@code store NAME SIZE}, {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE},
-     * {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
+     * {@code several NAME COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
@@ -112,6 +114,13 @@ final class TierProcess implements AutoCloseable {
                     }
                 }
                 yield "done";
+            }
+            case "several" -> {
+                List<Entry> entries = new ArrayList<>(List.of(Material.entry(words[1], Integer.parseInt(words[3]))));
+                for (int i = 1; i < Integer.parseInt(words[2]); i++) {
+                    entries.add(Material.entry(words[1] + i, Integer.parseInt(words[3])));
+                }
+                yield tier.storeAll(entries).stream().map(result -> result.getClass().getSimpleName()).distinct().collect(Collectors.joining(" "));
             }
             case "clear" -> {
                 tier.clear();

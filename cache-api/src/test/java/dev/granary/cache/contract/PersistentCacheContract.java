@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -101,6 +102,23 @@ public abstract class PersistentCacheContract {
         assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
         assertInstanceOf(StoreResult.Duplicate.class, cache().store(entry));
         assertHit(entry, cache().load(entry.id()));
+    }
+
+    @Test
+    @DisplayName("D21 several entries are stored as each would be alone: the new ones, those that are there, and one that is there twice")
+    void several() {
+        List<Entry> all = IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
+        assertInstanceOf(StoreResult.Stored.class, cache().store(all.get(70)));
+        List<StoreResult> results = cache().storeAll(all);
+        assertEquals(all.size(), results.size());
+        for (int i = 0; i < all.size(); i++) {
+            assertEquals(i == 70 ? StoreResult.Duplicate.class : StoreResult.Stored.class, results.get(i).getClass(), "entry " + i);
+            assertHit(all.get(i), cache().load(all.get(i).id()));
+        }
+        Entry twice = entries.entry(500);
+        cache().storeAll(List.of(twice, twice));
+        assertHit(twice, cache().load(twice.id()));
+        assertEquals(List.of(), cache().storeAll(List.of()));
     }
 
     @Test

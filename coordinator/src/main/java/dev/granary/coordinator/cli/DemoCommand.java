@@ -6,10 +6,9 @@ import dev.granary.coordinator.demo.Demo;
 import dev.granary.coordinator.demo.LowerCaches;
 import dev.granary.coordinator.demo.RoleResult;
 import dev.granary.coordinator.demo.RoleResult.KernelResult;
+import dev.granary.coordinator.process.ThisJvm;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -59,12 +58,8 @@ final class DemoCommand implements Callable<Integer> {
         }
     }
 
-    /** This very command in another process: same JVM, same flags, same class path. */
     private List<String> childCommand() {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "demo-role"));
+        List<String> command = ThisJvm.command(Main.class, "demo-role");
         command.addAll(device.arguments());
         return command;
     }
@@ -87,22 +82,29 @@ final class DemoCommand implements Callable<Integer> {
                 faster(results.ci().millis(), results.laptop().millis()));
         table.print(out);
         out.println();
-        Table roles = new Table("machine", "compiled", "from bucket", "from disk", "again from memory", "results right");
+        Table roles = new Table("machine", "compiled", "from bucket", "from disk", "again from memory", "constants made", "used again",
+                "results right");
         for (RoleResult role : roles(results)) {
             roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
-                    Long.toString(role.count("local")), Integer.toString(role.memory()), role.verified() + " of " + role.kernels().size());
+                    Long.toString(role.count("local")), Integer.toString(role.memory()), Long.toString(role.constants().made()),
+                    Long.toString(role.constants().reused()), role.verified() + " of " + role.kernels().size());
         }
         roles.print(out);
         for (RoleResult role : roles(results)) {
             role.kernels().stream().filter(kernel -> !kernel.isRight()).forEach(kernel ->
                     out.println("WRONG on " + role.role() + ": " + kernel.name() + ": " + kernel.problem()));
+            if (!role.constants().isRight()) {
+                out.println("WRONG on " + role.role() + ", with constant weights: " + role.constants().problem());
+            }
         }
         out.println();
         out.println("'times faster' compares disk with compiling. The laptop had no bucket.");
+        out.println("Constants: weights of " + Text.bytes(results.ci().constants().bytes())
+                + ", packed once on each machine and used by two primitives in turn.");
         out.println("Lower caches switched off: " + String.join(", ", LowerCaches.described()));
         out.println(results.isSuccess()
-                ? "Compiled once; node and laptop compiled nothing, and every result is right."
-                : "FAILED: node or laptop compiled something, or a result is wrong.");
+                ? "Compiled once; node and laptop compiled nothing, constants were made once, and every result is right."
+                : "FAILED: node or laptop compiled something, constants were made more than once, or a result is wrong.");
         out.flush();
     }
 
@@ -110,7 +112,8 @@ final class DemoCommand implements Callable<Integer> {
         JsonArray roleArray = new JsonArray();
         for (RoleResult role : roles(results)) {
             roleArray.add(Json.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
-                    role.count("local"), "memory", role.memory(), "verified", role.verified(), "millis", role.millis()));
+                    role.count("local"), "memory", role.memory(), "constantsMade", role.constants().made(), "constantsReused",
+                    role.constants().reused(), "constantsRight", role.constants().isRight(), "verified", role.verified(), "millis", role.millis()));
         }
         JsonArray kernelArray = new JsonArray();
         for (int i = 0; i < results.ci().kernels().size(); i++) {

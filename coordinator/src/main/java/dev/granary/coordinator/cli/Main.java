@@ -4,6 +4,8 @@ import dev.granary.coordinator.Version;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.manifest.ManifestException;
 import java.io.PrintWriter;
+import java.util.List;
+import java.util.Map;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -13,37 +15,47 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         version = "granary " + Version.NUMBER,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
-        synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            DemoCommand.class,
-            DemoRoleCommand.class,
-            PopulateCommand.class,
-            RunCommand.class,
-            WarmCommand.class,
-            CompactCommand.class,
-            LsCommand.class,
-            InspectCommand.class,
-            VerifyCommand.class,
-            EvictCommand.class,
-            ClearCommand.class,
-            ExportCommand.class,
-            ImportCommand.class,
-            StatsCommand.class,
-            DoctorCommand.class
-        })
+        synopsisSubcommandLabel = "COMMAND")
 public final class Main {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
+
+    /** In the order of the help. */
+    private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
+            Map.entry("demo", DemoCommand.class),
+            Map.entry("demo-role", DemoRoleCommand.class),
+            Map.entry("populate", PopulateCommand.class),
+            Map.entry("run", RunCommand.class),
+            Map.entry("warm", WarmCommand.class),
+            Map.entry("compact", CompactCommand.class),
+            Map.entry("ls", LsCommand.class),
+            Map.entry("inspect", InspectCommand.class),
+            Map.entry("verify", VerifyCommand.class),
+            Map.entry("evict", EvictCommand.class),
+            Map.entry("clear", ClearCommand.class),
+            Map.entry("export", ExportCommand.class),
+            Map.entry("import", ImportCommand.class),
+            Map.entry("stats", StatsCommand.class),
+            Map.entry("doctor", DoctorCommand.class),
+            Map.entry("train", TrainCommand.class));
 
     private Main() {}
 
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
-        System.exit(commandLine().execute(arguments));
+        System.exit(commandLine(arguments).execute(arguments));
     }
 
-    static CommandLine commandLine() {
+    /** The command line for these arguments: with the command that they name, or, where they name none, with all; each takes time to read. */
+    static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
+        String asked = arguments.length == 0 ? "" : arguments[0];
+        boolean isKnown = COMMANDS.stream().anyMatch(command -> command.getKey().equals(asked));
+        for (Map.Entry<String, Class<?>> command : COMMANDS) {
+            if (!isKnown || command.getKey().equals(asked)) {
+                line.addSubcommand(command.getKey(), command.getValue());
+            }
+        }
         line.setExecutionStrategy(new CommandLine.RunLast());
         line.setExecutionExceptionHandler((failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);

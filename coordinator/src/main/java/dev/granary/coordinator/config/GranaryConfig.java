@@ -1,5 +1,9 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.constant.ConstantLimit;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
@@ -13,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +37,7 @@ import org.slf4j.LoggerFactory;
  * @param primitiveCacheCapacity how many primitives are kept in memory
  * @param localWait how long a look-up waits for another process of this machine that is compiling the same; zero: not at all
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
+ * @param constantLimits how much memory each device keeps constant tensors in, for the kinds of engine for which that was chosen
  */
 public record GranaryConfig(
         List<BucketLayer> buckets,
@@ -41,7 +47,8 @@ public record GranaryConfig(
         NetworkFileSystems networkDirectory,
         int primitiveCacheCapacity,
         Duration localWait,
-        Duration flushLimit) {
+        Duration flushLimit,
+        ConstantLimits constantLimits) {
     /** The local tier's limit where nobody chose one: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
@@ -55,6 +62,7 @@ public record GranaryConfig(
     public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
 
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
+    private static final Set<String> COMPLAINTS = ConcurrentHashMap.newKeySet();
 
     /**
      * Makes the directory absolute.
@@ -102,6 +110,7 @@ public record GranaryConfig(
         private @Nullable Integer primitiveCacheCapacity;
         private @Nullable Duration localWait;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
+        private ConstantLimits constantLimits = ConstantLimits.NONE;
         private boolean isOffline;
 
         private Builder(Map<String, String> environment) {
@@ -200,6 +209,26 @@ public record GranaryConfig(
         }
 
         /**
+         * How much memory each device of a kind keeps constant tensors in, and what becomes of a new one when that is used up; default: no
+         * limit. Each kind by itself: one that code does not set comes from the environment, the file or the default.
+         *
+         * @param megabytes in units of 1,048,576 bytes; 0 keeps none; {@link ConstantLimit#UNLIMITED} is no limit
+         * @throws ConfigException if negative
+         */
+        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
+            if (megabytes < 0) {
+                throw new ConfigException("The capacity of the constant tensor cache is " + megabytes + ", but should be a number of MB, 0 or more.");
+            }
+            constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy))).orElse(constantLimits);
+            return this;
+        }
+
+        /** Like {@link #constantTensorCacheCapacity(EngineKind, long, ConstantPolicy)}; what is full keeps what it has. */
+        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes) throws ConfigException {
+            return constantTensorCacheCapacity(kind, megabytes, ConstantPolicy.NO_EVICT);
+        }
+
+        /**
          * How long {@code close} waits for uploads; default: 5 seconds.
          *
          * @throws ConfigException if negative
@@ -232,7 +261,8 @@ public record GranaryConfig(
                     chosenNetwork == null ? NetworkFileSystems.REFUSE : chosenNetwork,
                     choosePrimitiveCacheCapacity(file),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
-                    flushLimit);
+                    flushLimit,
+                    chooseConstantLimits(file));
         }
 
         private List<BucketLayer> chooseBuckets(ConfigFile file) throws ConfigException {
@@ -265,6 +295,20 @@ public record GranaryConfig(
                 chosen = file.value(Setting.PRIMITIVE_CACHE_CAPACITY);
             }
             return chosen == null ? PrimitiveCache.DEFAULT_CAPACITY : chosen;
+        }
+
+        /** As with the primitive cache, what is wrong in the environment is ignored, and said once; what is right beside it holds. */
+        private ConstantLimits chooseConstantLimits(ConfigFile file) throws ConfigException {
+            Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
+            ConstantLimits.Parsed inEnvironment = ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
+            if (!inEnvironment.mistakes().isEmpty()) {
+                String wrong = String.join("' and '", inEnvironment.mistakes());
+                if (COMPLAINTS.add(wrong)) {
+                    LOG.warn("The environment variable {} has '{}', but should be {}. That is ignored.", setting.environment(), wrong, setting.expected());
+                }
+            }
+            ConstantLimits inFile = file.value(setting);
+            return constantLimits.orElse(inEnvironment.limits()).orElse(inFile == null ? ConstantLimits.NONE : inFile);
         }
 
         private <T> @Nullable T first(@Nullable T inCode, Setting<T> setting, ConfigFile file) throws ConfigException {

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -45,6 +46,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
     static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
+    static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
+            "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", TEXT, ConstantLimits.FORM, Setting::constantLimits);
 
     /** What stands between a scheme and an @: user and password, which no message may show. */
     private static final Pattern CREDENTIALS = Pattern.compile("//.*@", Pattern.DOTALL);
@@ -54,7 +57,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
-            PRIMITIVE_CACHE_CAPACITY, LOCAL_WAIT);
+            PRIMITIVE_CACHE_CAPACITY, LOCAL_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
 
     /** Reads a text. */
     @FunctionalInterface
@@ -149,6 +152,14 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             throw new IllegalArgumentException(text);
         }
         return count;
+    }
+
+    private static ConstantLimits constantLimits(String text) {
+        ConstantLimits.Parsed parsed = ConstantLimits.parse(text);
+        if (!parsed.mistakes().isEmpty()) {
+            throw new WrongPart(String.join(";", parsed.mistakes()), ConstantLimits.FORM);
+        }
+        return parsed.limits();
     }
 
     private static Duration time(String text) {

@@ -3,16 +3,20 @@ package dev.granary.coordinator.demo;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.constant.ConstantStatistics;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.Obtained;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.demo.RoleResult.ConstantsResult;
 import dev.granary.coordinator.demo.RoleResult.KernelResult;
 import dev.granary.coordinator.demo.kernels.DemoKernel;
 import dev.granary.coordinator.demo.kernels.DemoKernels;
+import dev.granary.coordinator.demo.kernels.SharedWeights;
 import dev.granary.coordinator.demo.kernels.Verdict;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClException;
@@ -26,7 +30,10 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** One machine of the demo: gets every kernel through Granary, launches it, checks the results. Runs in a process of its own. */
+/**
+ * One machine of the demo: gets every kernel through Granary, launches it, checks the results; then two primitives share constant weights. Runs in
+ * a process of its own.
+ */
 public final class Role {
     private static final long DATA_SEED = 20_260_101;
 
@@ -65,9 +72,11 @@ public final class Role {
             for (DemoKernel kernel : DemoKernels.all()) {
                 memory += isInMemory(kernel, granary, engine) ? 1 : 0;
             }
+            progress.accept("weights that two primitives share");
+            ConstantsResult constants = useConstants(granary, engine);
             granary.flush(Duration.ofMinutes(2));
             double millis = results.stream().mapToDouble(KernelResult::readyMillis).sum();
-            return new RoleResult(name, device.toString(), results, memory, startMillis, millis);
+            return new RoleResult(name, device.toString(), results, memory, constants, startMillis, millis);
         }
     }
 
@@ -91,6 +100,22 @@ public final class Role {
             double millis = (System.nanoTime() - start) / 1e6;
             return new KernelResult(kernel.name(), "failed", 0, millis, false, String.valueOf(e.getMessage()));
         }
+    }
+
+    private static ConstantsResult useConstants(Granary granary, OpenClEngine engine) {
+        String problem;
+        try {
+            Verdict verdict = SharedWeights.use(engine, new OpenClConstants(granary.constants(), engine),
+                    descriptor -> engine.load(granary.primitive(engine, descriptor)), new SplittableRandom(DATA_SEED));
+            problem = switch (verdict) {
+                case Verdict.Right _ -> "";
+                case Verdict.Wrong wrong -> wrong.what();
+            };
+        } catch (CompileException | RestoreException | OpenClException e) {
+            problem = String.valueOf(e.getMessage());
+        }
+        ConstantStatistics statistics = granary.constants().statistics();
+        return new ConstantsResult(statistics.made(), statistics.reused(), statistics.bytes(), problem.isEmpty(), problem);
     }
 
     private static boolean isInMemory(DemoKernel kernel, Granary granary, OpenClEngine engine) {

@@ -22,7 +22,7 @@ record Cli(int status, String out, String err) {
     static Cli run(String... arguments) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
-        CommandLine line = Main.commandLine().setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
+        CommandLine line = Main.commandLine(arguments).setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
         int status = line.execute(arguments);
         Cli result = new Cli(status, out.toString(), err.toString());
         assertFalse((result.out + result.err).contains("\tat "), () -> "a stack trace: " + result);

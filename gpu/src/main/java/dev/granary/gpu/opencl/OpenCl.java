@@ -1,9 +1,12 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.lwjgl.opencl.CL;
 import org.lwjgl.system.Configuration;
 
@@ -41,10 +44,12 @@ public final class OpenCl {
                     + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
         }
         List<OpenClDevice> devices = new ArrayList<>();
+        Map<EngineKind, Integer> numbers = new EnumMap<>(EngineKind.class);
         ClBinding binding = new ClBinding();
         for (long platform : binding.platforms()) {
             for (long device : binding.devices(platform)) {
-                devices.add(OpenClDevice.probe(binding, platform, device));
+                OpenClDevice found = OpenClDevice.probe(binding, platform, device);
+                devices.add(found.numbered(numbers.merge(found.kind(), 1, Integer::sum) - 1));
             }
         }
         return new Probe.Found(List.copyOf(devices));

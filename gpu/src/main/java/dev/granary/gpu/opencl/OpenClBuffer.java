@@ -87,6 +87,10 @@ public final class OpenClBuffer implements DeviceBuffer {
         handle.release();
     }
 
+    boolean isOf(OpenClEngine other) {
+        return engine == other;
+    }
+
     /**
      * The native handle for an argument of a kernel in {@code user}; only while that engine is in use.
      *

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.EngineKind;
 import java.util.List;
 import org.lwjgl.opencl.CL10;
 
@@ -12,20 +13,31 @@ public final class OpenClDevice {
     private final Target target;
     private final String name;
     private final String platformName;
+    private final EngineKind kind;
+    private final int index;
 
-    private OpenClDevice(ClBinding binding, long platform, long handle, Target target, String name, String platformName) {
+    private OpenClDevice(
+            ClBinding binding, long platform, long handle, Target target, String name, String platformName, EngineKind kind, int index) {
         this.binding = binding;
         this.platform = platform;
         this.handle = handle;
         this.target = target;
         this.name = name;
         this.platformName = platformName;
+        this.kind = kind;
+        this.index = index;
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
         DriverAnswers answers = DriverAnswers.ask(binding, platform, handle);
-        return new OpenClDevice(
-                binding, platform, handle, OpenClTargets.targetOf(answers), answers.deviceName(), answers.platformName());
+        boolean isProcessor = (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
+        return new OpenClDevice(binding, platform, handle, OpenClTargets.targetOf(answers), answers.deviceName(), answers.platformName(),
+                isProcessor ? EngineKind.CPU : EngineKind.GPU, 0);
+    }
+
+    /** This device, as that one of its kind. */
+    OpenClDevice numbered(int number) {
+        return new OpenClDevice(binding, platform, handle, target, name, platformName, kind, number);
     }
 
     /** What binaries for this device fit. */
@@ -43,6 +55,16 @@ public final class OpenClDevice {
         return platformName;
     }
 
+    /** What it is: a processor, or anything else. */
+    public EngineKind kind() {
+        return kind;
+    }
+
+    /** Its number among the devices of its kind, in the loader's order, from 0; a sub-device has its main device's. */
+    public int index() {
+        return index;
+    }
+
     /** The number of compute units. */
     public int computeUnits() {
         return binding.deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -55,7 +77,7 @@ public final class OpenClDevice {
      */
     public List<OpenClDevice> split(int computeUnits) {
         return binding.equalSubDevices(handle, computeUnits).stream()
-                .map(sub -> new OpenClDevice(binding, platform, sub, target, name, platformName))
+                .map(sub -> new OpenClDevice(binding, platform, sub, target, name, platformName, kind, index))
                 .toList();
     }
 

@@ -6,6 +6,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -34,6 +35,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final long queue;
     private final Programs programs;
     private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
+    private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet(); // those that hold tensors of this context
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
     private final EngineUse use = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
@@ -216,6 +218,19 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             binding.releaseContext(context);
         } finally {
             lock.writeLock().unlock();
+        }
+        constants.forEach(cache -> cache.removeContext(this)); // outside of the lock: it calls who uses them
+        constants.clear();
+    }
+
+    /**
+     * Lets closing remove this engine's tensors from {@code cache}.
+     *
+     * @throws IllegalStateException if the engine is closed
+     */
+    void keepsConstantsIn(ConstantTensorCache cache) {
+        try (var _ = use()) {
+            constants.add(cache);
         }
     }
 

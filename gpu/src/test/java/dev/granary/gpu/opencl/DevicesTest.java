@@ -2,10 +2,13 @@ package dev.granary.gpu.opencl;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.gpu.Child;
 import dev.granary.gpu.KernelDescriptor;
 import java.nio.file.Path;
@@ -60,5 +63,29 @@ class DevicesTest {
         assertEquals("2", Child.value(output, "count"));
         assertEquals(Child.value(output, "target0"), Child.value(output, "target1"));
         assertTrue(Child.value(output, "offered").startsWith("accepted"), output);
+    }
+
+    @Test
+    @DisplayName("M15 two devices of one kind: each has its own cache and the whole budget, and may have a budget of its own")
+    void constantsOfTwoDevices(@TempDir Path directory) throws Exception {
+        String output = new Child(ConstantDevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
+        assertEquals("[CPU]", Child.value(output, "kinds"));
+        assertEquals("[0, 1]", Child.value(output, "indexes"));
+        assertEquals("2", Child.value(output, "made"), "nothing is shared between devices");
+        assertEquals("[1, 1]", Child.value(output, "each"));
+        assertEquals("[1, 2]", Child.value(output, "own"));
+        assertEquals("[1, 0]", Child.value(output, "cleared"));
+    }
+
+    @Test
+    @DisplayName("M15 a sub-device counts against its main device's budget, whose memory it uses")
+    void constantsOfSubDevices() {
+        OpenClDevice device = PoclDevice.get();
+        assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
+        OpenClDevice part = device.split(1).getFirst();
+        try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+                OpenClEngine whole = OpenClEngine.open(device); OpenClEngine half = OpenClEngine.open(part)) {
+            assertSame(new OpenClConstants(caches, whole).cache(), new OpenClConstants(caches, half).cache());
+        }
     }
 }

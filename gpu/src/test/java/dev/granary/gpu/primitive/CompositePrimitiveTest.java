@@ -7,7 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -164,6 +167,40 @@ class CompositePrimitiveTest {
                 List.of(counted.created(), counted.hits(), counted.nestedCreated(), counted.nestedHits(), counted.failed()));
         assertEquals(25, counted.size());
         assertEquals(12 + 12 + 1, driver.compiles(), "products, reorders by their launch, one activation");
+    }
+
+    /** Writes the numbers of its programs, one after the other. */
+    record Numbers(List<String> sources) {
+        static final Implementation<Numbers> TOGETHER = (descriptor, creation) -> {
+            List<Primitive> programs = creation.kernels(descriptor.operation().sources.stream()
+                    .map(source -> KernelDescriptor.builder(descriptor.target(), "number")
+                            .source("kernel void number(global int* to) { " + source + " }").build())
+                    .toList());
+            return run -> programs.forEach(program -> run.launch(program, "number", Geometry.of(1).local(1), run.argument("to")));
+        };
+    }
+
+    @Test
+    @DisplayName("Several programs obtained at once: each compiled once, in the order asked for; one that does not compile fails the creation")
+    void kernelsTogether() throws Exception {
+        try (OpenClEngine engine = driver.open(); OpenClBuffer to = engine.bufferOf(new int[1])) {
+            List<String> sources = List.of("*to = 5;", "*to = *to * 7;", "*to = *to + 1;");
+            try (PrimitiveHandle handle = composites.handle(Engines.of(engine),
+                    CompositeDescriptor.builder(engine.target(), new Numbers(sources), Numbers.TOGETHER).build())) {
+                handle.execute(Map.of("to", to));
+            }
+            int[] result = new int[1];
+            to.read(result);
+            assertEquals(36, result[0]);
+            CompositeDescriptor<Numbers> wrong = CompositeDescriptor.builder(
+                    engine.target(), new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")), Numbers.TOGETHER).build();
+            String said = String.valueOf(
+                    assertThrows(CompileException.class, () -> composites.handle(Engines.of(engine), wrong)).getMessage());
+            assertTrue(said.contains("no_such_thing"), said);
+        }
+        assertEquals(5, driver.compiles());
+        assertEquals(4, shelf.programs.size(), "what compiled stays for the next");
+        assertEquals(1, composites.statistics().size());
     }
 
     @Test

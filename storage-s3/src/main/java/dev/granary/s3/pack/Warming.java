@@ -8,8 +8,11 @@ import dev.granary.cache.format.Verification;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
@@ -18,7 +21,8 @@ import java.util.function.Predicate;
  *
  * <p>Entries that no pack has are read as well, where that is wanted, each with a request of its own.
  *
- * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes, a gap and one entry long.
+ * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_PART_BYTES} bytes, a gap and one entry long, and for each what is
+ * unpacked of it: at most {@value #HANDED_ON_BYTES} bytes and one entry.
  */
 public final class Warming {
     /** How many parts are under way at once. */
@@ -29,6 +33,7 @@ public final class Warming {
 
     private static final int MIN_PART_BYTES = 8 << 20;
     private static final int MAX_PART_BYTES = 16 << 20;
+    private static final long HANDED_ON_BYTES = 2 << 20;
 
     private final ObjectStore store;
     private final PackKeys keys;
@@ -40,15 +45,22 @@ public final class Warming {
         this.shelf = shelf;
     }
 
+    /**
+     * An entry that came and is sound.
+     *
+     * @param entry the entry
+     * @param stored the encoded entry, of which {@code entry} is made
+     */
+    public record Arrival(Entry entry, MemorySegment stored) {}
+
     /** Takes what is read. Called by several threads at once. */
     public interface Receiver {
         /**
-         * An entry was read and is sound.
+         * Entries were read and are sound: some of one part, or one that lies alone.
          *
-         * @param entry the entry; its binaries are good until this call returns
-         * @param stored the encoded entry, of which {@code entry} is made
+         * @param arrivals the entries, at least one; their bytes are good until this call returns
          */
-        void entry(Entry entry, MemorySegment stored);
+        void entries(List<Arrival> arrivals);
 
         /**
          * Entries could not be had.
@@ -119,7 +131,7 @@ public final class Warming {
         switch (store.get(entry.key(), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                handOn(entry.id(), found.bytes(), receiver);
+                open(entry.id(), found.bytes(), receiver).ifPresent(arrival -> receiver.entries(List.of(arrival)));
             }
             case GetResult.Absent _ -> receiver.skipped(1, entry.bytes(), "it is not there any more");
             case GetResult.TooLarge _ -> receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
@@ -131,12 +143,7 @@ public final class Warming {
         switch (store.range(keys.pack(part.pack().name()), part.offset(), part.length(), memory)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                for (Place place : part.places()) {
-                    if (Thread.currentThread().isInterrupted()) {
-                        return;
-                    }
-                    unpack(place, part, found.bytes(), receiver);
-                }
+                handOn(part, found.bytes(), receiver);
             }
             case GetResult.Absent _ -> skip(part, "the pack is not there any more", receiver);
             case GetResult.TooLarge _ -> skip(part, "the server sent more than was asked for", receiver);
@@ -144,21 +151,48 @@ public final class Warming {
         }
     }
 
-    private void unpack(Place place, Part part, MemorySegment bytes, Receiver receiver) {
+    /** Some entries at a time: what was compressed takes memory of its own until it is handed on. */
+    private void handOn(Part part, MemorySegment bytes, Receiver receiver) {
+        List<Arrival> arrivals = new ArrayList<>();
+        long waiting = 0;
+        for (Place place : part.places()) {
+            if (Thread.currentThread().isInterrupted()) {
+                return;
+            }
+            Optional<Arrival> arrival = unpack(place, part, bytes, receiver);
+            if (arrival.isPresent()) {
+                arrivals.add(arrival.get());
+                waiting += arrival.get().entry().binaries().byteSize();
+            }
+            if (waiting >= HANDED_ON_BYTES) {
+                receiver.entries(List.copyOf(arrivals));
+                arrivals.clear();
+                waiting = 0;
+            }
+        }
+        if (!arrivals.isEmpty()) {
+            receiver.entries(arrivals);
+        }
+    }
+
+    private Optional<Arrival> unpack(Place place, Part part, MemorySegment bytes, Receiver receiver) {
         long at = place.offset() - part.offset();
         if (place.length() > bytes.byteSize() - at) {
             receiver.skipped(1, place.length(), "the pack is shorter than its index says");
-            return;
+            return Optional.empty();
         }
-        handOn(place.id(), bytes.asSlice(at, place.length()), receiver);
+        return open(place.id(), bytes.asSlice(at, place.length()), receiver);
     }
 
-    private void handOn(Sha256 id, MemorySegment stored, Receiver receiver) {
-        switch (keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id)) {
-            case LoadResult.Hit(Entry entry) -> receiver.entry(entry, stored);
-            case LoadResult.Damaged bad -> receiver.skipped(1, stored.byteSize(), "damaged: " + bad.detail());
+    private Optional<Arrival> open(Sha256 id, MemorySegment stored, Receiver receiver) {
+        return switch (keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id)) {
+            case LoadResult.Hit(Entry entry) -> Optional.of(new Arrival(entry, stored));
+            case LoadResult.Damaged bad -> {
+                receiver.skipped(1, stored.byteSize(), "damaged: " + bad.detail());
+                yield Optional.empty();
+            }
             case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
-        }
+        };
     }
 
     private static void skip(Part part, String cause, Receiver receiver) {

@@ -58,9 +58,11 @@ class WarmingTest {
         private final AtomicLong received = new AtomicLong();
 
         @Override
-        public void entry(Entry entry, MemorySegment stored) {
-            calls.incrementAndGet();
-            entries.put(entry.id().hash(), stored.toArray(ValueLayout.JAVA_BYTE));
+        public void entries(List<Warming.Arrival> arrivals) {
+            for (Warming.Arrival arrival : arrivals) {
+                calls.incrementAndGet();
+                entries.put(arrival.entry().id().hash(), arrival.stored().toArray(ValueLayout.JAVA_BYTE));
+            }
         }
 
         @Override
@@ -285,7 +287,7 @@ class WarmingTest {
         CountDownLatch never = new CountDownLatch(1);
         Warming.Receiver slow = new Warming.Receiver() {
             @Override
-            public void entry(Entry entry, MemorySegment stored) {
+            public void entries(List<Warming.Arrival> arrivals) {
                 if (Thread.currentThread().isInterrupted()) {
                     lateCalls.incrementAndGet();
                 }

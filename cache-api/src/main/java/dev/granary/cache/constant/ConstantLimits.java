@@ -1,0 +1,88 @@
+package dev.granary.cache.constant;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The limits that were chosen for kinds of engine, such as {@code cpu:10240;gpu:2048:COST}; a kind that is missing was left open. Immutable.
+ *
+ * @param chosen what was chosen
+ */
+public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
+    /** Nothing chosen. */
+    public static final ConstantLimits NONE = new ConstantLimits(Map.of());
+
+    /** What a right text looks like, for messages. */
+    public static final String FORM = "kind:megabytes or kind:megabytes:policy, with semicolons between, such as cpu:10240;gpu:2048:COST;"
+            + " the kinds are cpu and gpu, each once, the policies NO_EVICT, COST and LRU";
+
+    /** Copies the map. */
+    public ConstantLimits {
+        chosen = Map.copyOf(chosen);
+    }
+
+    /**
+     * What a text says.
+     *
+     * @param limits what is right in it
+     * @param mistakes the parts that are wrong, as they were written
+     */
+    public record Parsed(ConstantLimits limits, List<String> mistakes) {
+        /** Copies the list. */
+        public Parsed {
+            mistakes = List.copyOf(mistakes);
+        }
+    }
+
+    /**
+     * Reads a text of the form {@link #FORM}. Case and blanks around the words do not matter, nor do empty parts. Of two parts for one kind,
+     * the first counts and the second is a mistake.
+     */
+    public static Parsed parse(String text) {
+        Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
+        List<String> mistakes = new ArrayList<>();
+        Set<EngineKind> seen = new HashSet<>();
+        for (String part : text.split(";", -1)) {
+            if (!part.isBlank()) {
+                try {
+                    String[] words = part.strip().toUpperCase(Locale.ROOT).split(":", -1);
+                    EngineKind kind = EngineKind.valueOf(words[0].strip());
+                    if (!seen.add(kind)) {
+                        throw new IllegalArgumentException(part);
+                    }
+                    limits.put(kind, limit(words));
+                } catch (IllegalArgumentException e) {
+                    mistakes.add(part.strip());
+                }
+            }
+        }
+        return new Parsed(new ConstantLimits(limits), mistakes);
+    }
+
+    private static ConstantLimit limit(String[] words) {
+        if (words.length < 2 || words.length > 3) {
+            throw new IllegalArgumentException("A kind, a number and perhaps a policy are needed");
+        }
+        ConstantPolicy policy = words.length == 3 ? ConstantPolicy.valueOf(words[2].strip()) : ConstantLimit.DEFAULT.policy();
+        return new ConstantLimit(Long.parseLong(words[1].strip()), policy);
+    }
+
+    /** What was chosen for that kind. */
+    public Optional<ConstantLimit> of(EngineKind kind) {
+        return Optional.ofNullable(chosen.get(kind));
+    }
+
+    /** These limits, and for the kinds that they leave open those of {@code others}. */
+    public ConstantLimits orElse(ConstantLimits others) {
+        Map<EngineKind, ConstantLimit> all = new EnumMap<>(EngineKind.class);
+        all.putAll(others.chosen);
+        all.putAll(chosen);
+        return new ConstantLimits(all);
+    }
+}

@@ -1,0 +1,273 @@
+package dev.granary.cache.constant;
+
+import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.TestMemory.key;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.TestMemory.Piece;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The policies of a full cache, with a clock that the test turns; and what the users of an evicted tensor hear. */
+class ConstantEvictionTest {
+    private final TestMemory memory = new TestMemory();
+    private long now;
+    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, () -> now, Duration.ofDays(1));
+    private final ConstantTensorCache cache = caches.of(EngineKind.CPU, 0);
+
+    @AfterEach
+    void nothingLeaks() {
+        caches.close();
+        memory.assertAllFreed();
+    }
+
+    /** Gets a tensor whose making takes that many nanoseconds. */
+    private void use(Object name, long megabytes, long cost) {
+        cache.get(key(name), megabytes * MEGABYTE, () -> {
+            now += cost;
+            return memory.allocate(name, megabytes * MEGABYTE);
+        }).close();
+    }
+
+    private String cached(Object... names) {
+        return Stream.of(names).filter(name -> cache.isCached(key(name))).map(Object::toString).reduce("", String::concat);
+    }
+
+    @Test
+    @DisplayName("M15 LRU: the least recently used leave, no more than needed; a hit is a use")
+    void leastRecentlyUsed() {
+        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
+        for (String name : List.of("a", "b", "c", "d")) {
+            use(name, 1, 1);
+        }
+        use("a", 1, 1);
+        use("e", 2, 1);
+        assertEquals("ade", cached("a", "b", "c", "d", "e"));
+        assertEquals(4 * MEGABYTE, cache.getSize());
+        assertEquals(2, cache.statistics().evicted());
+    }
+
+    @Test
+    @DisplayName("M15 LRU: what is being made is not evicted; what does not fit beside it is not kept and evicts nothing")
+    void promisesStay() {
+        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
+        use("a", 1, 1);
+        cache.get(key("slow"), 3 * MEGABYTE, () -> {
+            assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
+            use("b", 2, 1);
+            assertEquals("a", cached("a", "b"), "a alone does not make room for b");
+            use("c", 1, 1);
+            assertEquals("c", cached("a", "b", "c"));
+            return memory.allocate("slow", 3 * MEGABYTE);
+        }).close();
+        assertEquals("cslow", cached("a", "b", "c", "slow"));
+        assertEquals(0, cache.statistics().promisedBytes());
+    }
+
+    @ParameterizedTest
+    @EnumSource(ConstantPolicy.class)
+    @DisplayName("M15 a tensor larger than the whole budget is never kept and evicts nothing, whatever the policy and its cost")
+    void tooLarge(ConstantPolicy policy) {
+        caches.setCapacity(EngineKind.CPU, 4, policy);
+        use("a", 2, 1);
+        use("b", 2, 1);
+        use("large", 5, 1_000_000);
+        assertEquals("ab", cached("a", "b", "large"));
+        assertEquals(0, cache.statistics().evicted());
+    }
+
+    @Test
+    @DisplayName("M15 COST keeps what was expensive to make: the cheapest for each byte leaves first")
+    void cheapestFirst() {
+        caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
+        use("a", 1, 50);
+        use("b", 4, 80); // 20 for each MB: the cheapest, although it took longer than a
+        use("c", 1, 60);
+        use("d", 1, 100);
+        assertEquals("acd", cached("a", "b", "c", "d"));
+        use("e", 4, 300); // 3 MB are free: a leaves, which took 50
+        assertEquals("cde", cached("a", "b", "c", "d", "e"));
+    }
+
+    @Test
+    @DisplayName("M15 COST never evicts what took as long as the new one or longer, alone or together")
+    void expensiveStays() {
+        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
+        use("a", 2, 100);
+        use("b", 2, 100);
+        use("same", 1, 100);
+        assertEquals("ab", cached("a", "b", "same"));
+        use("both", 4, 200);
+        assertEquals("ab", cached("a", "b", "both"), "two that took 100 each for one that took 200 gain nothing");
+        assertEquals(0, cache.statistics().evicted());
+        use("more", 4, 201);
+        assertEquals("more", cached("a", "b", "more"));
+    }
+
+    @Test
+    @DisplayName("M15 COST: a small cheap one need not leave where a larger one has to anyway")
+    void needless() {
+        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
+        use("small", 1, 10);
+        use("large", 3, 60);
+        use("new", 3, 100);
+        assertEquals("smallnew", cached("small", "large", "new"));
+    }
+
+    @Test
+    @DisplayName("M15 COST: of equally cheap ones the least recently used leaves")
+    void equallyCheap() {
+        caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
+        List<String> names = List.of("a", "b", "c", "d", "e", "f");
+        names.forEach(name -> use(name, 1, 10));
+        names.reversed().forEach(name -> use(name, 1, 10));
+        String left = "abcdef";
+        for (int i = 0; i < 6; i++) {
+            use("new" + i, 1, 11);
+            left = left.substring(0, left.length() - 1);
+            assertEquals(left, cached(names.toArray()));
+        }
+    }
+
+    @Test
+    @DisplayName("M15 COST: a failed making evicts nothing, since what is to leave is chosen when the new one is there")
+    void failedMaking() {
+        caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
+        use("a", 1, 1);
+        ConstantLookUp.Miss<Piece> miss = (ConstantLookUp.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
+        now += 100;
+        miss.promise().fail(new IllegalStateException("no"));
+        assertEquals("a", cached("a", "b"));
+    }
+
+    @Test
+    @DisplayName("M15 NO_EVICT: the old ones stay, however cheap and unused")
+    void noEviction() {
+        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.NO_EVICT);
+        use("a", 1, 1);
+        use("b", 1, 1);
+        use("c", 1, 1_000);
+        assertEquals("ab", cached("a", "b", "c"));
+    }
+
+    @Test
+    @DisplayName("M15 a tensor evicted while in use stays valid until released; its callback tells the holder once, outside all locks")
+    void callback() {
+        caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
+        Constant<Piece> held = memory.take(cache, "a", 1);
+        List<String> told = new ArrayList<>();
+        held.onEviction(() -> {
+            told.add("evicted");
+            assertFalse(held.isCached());
+            assertFalse(held.buffer().isFreed());
+            // Another thread can use the cache meanwhile: no lock is held.
+            Thread other = Thread.ofPlatform().start(() -> told.add("size " + cache.getSize()));
+            join(other);
+            held.close();
+        });
+        assertTrue(held.isCached());
+        use("b", 1, 1);
+        assertEquals(List.of("evicted", "size 0"), told, "b was promised when a left");
+        use("c", 1, 1);
+        assertEquals(2, told.size());
+        assertEquals(1, memory.live());
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join(Duration.ofSeconds(30));
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    @DisplayName("M15 a holder that is told uses its handle from one execution to the next without asking the cache again")
+    void holder() {
+        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
+        List<Constant<Piece>> hold = new ArrayList<>();
+        for (int execution = 0; execution < 100; execution++) {
+            if (hold.isEmpty()) {
+                Constant<Piece> constant = memory.take(cache, "weights", 1);
+                hold.add(constant);
+                constant.onEviction(() -> {
+                    hold.remove(constant);
+                    constant.close();
+                });
+            }
+            assertEquals("weights", hold.getFirst().buffer().content);
+            if (execution == 50) {
+                cache.removeIfExist(key("weights"));
+            }
+        }
+        assertEquals(2, cache.statistics().made());
+        assertEquals(0, cache.statistics().reused(), "98 executions did not ask");
+        hold.getFirst().close();
+    }
+
+    @Test
+    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed handle never does")
+    void callbackAfterwards() {
+        List<String> told = new ArrayList<>();
+        Constant<Piece> gone = memory.take(cache, "gone", 1);
+        cache.removeIfExist(key("gone"));
+        gone.onEviction(() -> told.add("at once"));
+        assertEquals(List.of("at once"), told);
+        gone.close();
+        gone.onEviction(() -> told.add("closed"));
+        Constant<Piece> closed = memory.take(cache, "k", 1);
+        Constant<Piece> open = memory.take(cache, "k", 1);
+        closed.onEviction(() -> told.add("closed"));
+        open.onEviction(() -> told.add("open"));
+        closed.close();
+        cache.removeIfExist(key("k"));
+        assertEquals(List.of("at once", "open"), told);
+        open.close();
+    }
+
+    @Test
+    @DisplayName("M15 a callback that throws hurts nobody: the others are told, the evictor goes on, memory is freed")
+    void throwingCallback() {
+        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
+        List<String> told = new ArrayList<>();
+        for (String name : List.of("a", "b")) {
+            Constant<Piece> constant = memory.take(cache, name, 1);
+            constant.onEviction(() -> {
+                throw new AssertionError("on purpose, for the test of callbacks that throw");
+            });
+            constant.onEviction(() -> told.add(name));
+            constant.onEviction(constant::close);
+        }
+        use("c", 2, 1);
+        assertEquals(List.of("a", "b"), told);
+        assertEquals("c", cached("a", "b", "c"));
+        assertEquals(1, memory.live());
+    }
+
+    @Test
+    @DisplayName("M15 memory that cannot be freed hurts nobody")
+    void throwingFree() {
+        record Stuck(List<String> log) implements AutoCloseable {
+            @Override
+            public void close() throws java.io.IOException {
+                log.add("tried");
+                throw new java.io.IOException("on purpose, for the test of memory that cannot be freed");
+            }
+        }
+        List<String> log = new ArrayList<>();
+        cache.get(new ConstantKey<>(Stuck.class, "test", "c", "k"), 1, () -> new Stuck(log)).close();
+        memory.use(cache, "a", 1);
+        caches.setCapacity(EngineKind.CPU, 1);
+        assertEquals(List.of("tried"), log);
+        assertEquals(0, memory.live());
+    }
+}

@@ -1,0 +1,154 @@
+package dev.granary.cache.constant;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one cache should do, written down as plainly as can be: a list of entries, the least recently used first, without threads, memory or
+ * speed.
+ */
+final class ConstantModel {
+    /** A key that is cached or promised for the cache. */
+    static final class Entry {
+        final ConstantKey<?> key;
+        final long bytes;
+        final boolean isReserved;
+        boolean isMade;
+        long cost;
+
+        Entry(ConstantKey<?> key, long bytes, boolean isReserved) {
+            this.key = key;
+            this.bytes = bytes;
+            this.isReserved = isReserved;
+        }
+    }
+
+    private final List<Entry> entries = new ArrayList<>();
+    private ConstantLimit limit = ConstantLimit.DEFAULT;
+
+    @Nullable Entry find(ConstantKey<?> key) {
+        return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().orElse(null);
+    }
+
+    long kept() {
+        return entries.stream().filter(entry -> entry.isMade).mapToLong(entry -> entry.bytes).sum();
+    }
+
+    long promised() {
+        return entries.stream().filter(entry -> !entry.isMade && entry.isReserved).mapToLong(entry -> entry.bytes).sum();
+    }
+
+    long tensors() {
+        return entries.stream().filter(entry -> entry.isMade).count();
+    }
+
+    ConstantLimit limit() {
+        return limit;
+    }
+
+    void use(Entry entry) {
+        entries.remove(entry);
+        entries.add(entry);
+    }
+
+    /** A miss: the entry that stands for the promise, or null where it is for the caller alone. */
+    @Nullable Entry promise(ConstantKey<?> key, long bytes) {
+        if (bytes > limit.bytes()) {
+            return null;
+        }
+        boolean fits = fits(bytes);
+        if (!fits && limit.policy() == ConstantPolicy.NO_EVICT) {
+            return null;
+        }
+        if (!fits && limit.policy() == ConstantPolicy.LRU && !evictOldest(bytes)) {
+            return null;
+        }
+        Entry entry = new Entry(key, bytes, fits || limit.policy() == ConstantPolicy.LRU);
+        entries.addFirst(entry);
+        return entry;
+    }
+
+    /** The promise is fulfilled; true if the tensor is kept. */
+    boolean fulfil(@Nullable Entry entry, long cost) {
+        if (entry == null || !entries.contains(entry)) {
+            return false;
+        }
+        boolean fits = entry.isReserved || fits(entry.bytes) || switch (limit.policy()) {
+            case NO_EVICT -> false;
+            case LRU -> evictOldest(entry.bytes);
+            case COST -> evictCheapest(entry.bytes, cost);
+        };
+        if (!fits) {
+            entries.remove(entry);
+            return false;
+        }
+        entry.isMade = true;
+        entry.cost = cost;
+        use(entry);
+        return true;
+    }
+
+    void remove(@Nullable Entry entry) {
+        if (entry != null) {
+            entries.remove(entry);
+        }
+    }
+
+    void removeContext(Object context) {
+        entries.removeIf(entry -> entry.key.context().equals(context));
+    }
+
+    void change(ConstantLimit newLimit) {
+        if (newLimit.megabytes() < limit.megabytes()) { // none at all is the highest
+            entries.clear();
+        }
+        limit = newLimit;
+    }
+
+    private boolean fits(long bytes) {
+        return kept() + promised() + bytes <= limit.bytes();
+    }
+
+    private boolean evictOldest(long bytes) {
+        List<Entry> made = entries.stream().filter(entry -> entry.isMade).toList();
+        if (promised() + bytes > limit.bytes()) {
+            return false;
+        }
+        for (Entry oldest : made) {
+            if (!fits(bytes)) {
+                entries.remove(oldest);
+            }
+        }
+        return true;
+    }
+
+    private boolean evictCheapest(long bytes, long cost) {
+        if (promised() + bytes > limit.bytes()) {
+            return false;
+        }
+        List<Entry> before = List.copyOf(entries);
+        List<Entry> gone = new ArrayList<>();
+        before.stream().filter(entry -> entry.isMade).sorted(Comparator.comparingDouble(entry -> (double) entry.cost / entry.bytes)).forEach(cheap -> {
+            if (!fits(bytes)) {
+                entries.remove(cheap);
+                gone.add(cheap);
+            }
+        });
+        for (Entry dear : gone.reversed()) { // it may come back where a later one made room enough
+            if (fits(bytes + dear.bytes)) {
+                gone.remove(dear);
+                entries.clear();
+                entries.addAll(before);
+                entries.removeAll(gone);
+            }
+        }
+        if (gone.stream().mapToLong(entry -> entry.cost).sum() >= cost) {
+            entries.clear();
+            entries.addAll(before);
+            return false;
+        }
+        return true;
+    }
+}

@@ -1,0 +1,242 @@
+package dev.granary.cache.constant;
+
+import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.TestMemory.key;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.TestMemory.Piece;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** One device's cache: what it keeps, by which key, and who owns it. */
+class ConstantTensorCacheTest {
+    private final TestMemory memory = new TestMemory();
+    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+    private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
+
+    @AfterEach
+    void nothingLeaks() {
+        caches.close();
+        memory.assertAllFreed();
+        assertEquals(0, cache.statistics().promisedBytes());
+    }
+
+    private static Constant<Piece> unmade(ConstantTensorCache cache, Object key, long megabytes) {
+        return cache.get(key(key), megabytes * MEGABYTE, () -> {
+            throw new AssertionError("made again: " + key);
+        });
+    }
+
+    @Test
+    @DisplayName("M15 5 MB: 1 + 2 are stored, 3 is refused, and the stored ones still hit")
+    void full() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        memory.use(cache, "one", 1);
+        memory.use(cache, "two", 2);
+        assertEquals(3 * MEGABYTE, cache.getSize());
+        memory.use(cache, "three", 3);
+        assertEquals(3 * MEGABYTE, cache.getSize(), "3 does not fit, and is not kept");
+        assertEquals(2, memory.live(), "its memory is freed with its user");
+        unmade(cache, "one", 1).close();
+        unmade(cache, "two", 2).close();
+        memory.use(cache, "three", 3);
+        assertEquals(new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
+    }
+
+    @Test
+    @DisplayName("M15 a tensor that fills the budget to the last byte is kept; one byte more is not")
+    void exact() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        memory.use(cache, "two", 2);
+        cache.get(key("large"), 3 * MEGABYTE + 1, () -> memory.allocate("large", 3 * MEGABYTE + 1)).close();
+        assertFalse(cache.isCached(key("large")));
+        memory.use(cache, "three", 3);
+        assertEquals(5 * MEGABYTE, cache.getSize());
+    }
+
+    @Test
+    @DisplayName("M15 infinite by default: nothing is refused")
+    void unlimited() {
+        assertEquals(ConstantLimit.UNLIMITED, cache.getCapacity());
+        for (int i = 0; i < 50; i++) {
+            memory.use(cache, i, 1L << 30); // a petabyte each
+        }
+        assertEquals(50L << 50, cache.getSize());
+        assertEquals(0, cache.statistics().notKept());
+    }
+
+    @Test
+    @DisplayName("M15 capacity 0: nothing is kept, every caller makes its own")
+    void disabled() {
+        caches.setCapacity(EngineKind.GPU, 0);
+        try (Constant<Piece> first = memory.take(cache, "k", 1); Constant<Piece> second = memory.take(cache, "k", 1)) {
+            assertNotSame(first.buffer(), second.buffer());
+            assertFalse(first.isCached());
+        }
+        assertEquals(0, memory.live());
+        assertEquals(0, cache.getSize());
+    }
+
+    @Test
+    @DisplayName("M15 back-end ids never collide: one key of two back-ends, equal hashes, are two tensors")
+    void backends() {
+        record Colliding(String name) {
+            @Override
+            public int hashCode() {
+                return 7;
+            }
+        }
+        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "other", TestMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> neighbour = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("l"));
+        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
+            cache.get(key, 1, () -> memory.allocate(key, 1)).close();
+        }
+        assertEquals(3, memory.allocated());
+        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
+            try (Constant<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
+                assertSame(key, found.buffer().content);
+            }
+        }
+        assertTrue(cache.removeIfExist(other));
+        assertTrue(cache.isCached(one));
+    }
+
+    @Test
+    @DisplayName("M15 one budget for all back-ends of a device: who limits it need not know which of them run")
+    void oneBudget() {
+        caches.setCapacity(EngineKind.GPU, 2);
+        for (String backend : List.of("one", "other", "third")) {
+            cache.get(new ConstantKey<>(Piece.class, backend, TestMemory.CONTEXT, "k"), MEGABYTE, () -> memory.allocate(backend, MEGABYTE)).close();
+        }
+        assertEquals(2 * MEGABYTE, cache.getSize());
+        assertEquals(1, cache.statistics().notKept());
+    }
+
+    @Test
+    @DisplayName("M15 same device, another context: not shared; one context is removed without the other")
+    void contexts() {
+        ConstantKey<Piece> here = new ConstantKey<>(Piece.class, "test", "here", "k");
+        ConstantKey<Piece> there = new ConstantKey<>(Piece.class, "test", "there", "k");
+        try (Constant<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
+                Constant<Piece> second = cache.get(there, 1, () -> memory.allocate("there", 1))) {
+            assertNotSame(first.buffer(), second.buffer());
+            cache.removeContext("here");
+            assertFalse(first.isCached());
+            assertTrue(second.isCached());
+            assertFalse(first.buffer().isFreed(), "its user still holds it");
+        }
+        assertEquals(1, memory.live());
+        assertEquals(1, cache.getSize());
+    }
+
+    @Test
+    @DisplayName("M15 a removed tensor lives until its last user lets go, then it is freed once; who closes twice changes nothing")
+    void coOwned() {
+        Constant<Piece> first = memory.take(cache, "k", 1);
+        Constant<Piece> second = unmade(cache, "k", 1);
+        Piece piece = first.buffer();
+        assertSame(piece, second.buffer());
+        assertTrue(cache.removeIfExist(key("k")));
+        assertFalse(cache.removeIfExist(key("k")), "it is gone");
+        first.close();
+        first.close();
+        assertFalse(piece.isFreed());
+        assertThrows(IllegalStateException.class, first::buffer);
+        assertSame(piece, second.buffer());
+        second.close();
+        assertTrue(piece.isFreed());
+    }
+
+    @Test
+    @DisplayName("M15 a cached tensor without users stays; flushed, it is freed at once")
+    void cachedWithoutUsers() {
+        memory.use(cache, "k", 1);
+        assertEquals(1, memory.live());
+        caches.setCapacity(EngineKind.GPU, 5);
+        assertEquals(0, memory.live());
+    }
+
+    @Test
+    @DisplayName("M15 a removed tensor is made again; its old users keep the old one")
+    void madeAgain() {
+        try (Constant<Piece> old = memory.take(cache, "k", 1)) {
+            cache.removeIfExist(key("k"));
+            try (Constant<Piece> anew = memory.take(cache, "k", 1)) {
+                assertNotSame(old.buffer(), anew.buffer());
+                assertTrue(anew.isCached());
+                assertFalse(old.isCached());
+            }
+        }
+        assertEquals(1, memory.live());
+    }
+
+    @Test
+    @DisplayName("M15 a maker that fails, checked, unchecked or null: the caller hears it, nothing is kept or reserved, the next one makes it")
+    void failures() {
+        caches.setCapacity(EngineKind.GPU, 1);
+        IOException checked = new IOException("disk");
+        assertSame(checked, assertThrows(IOException.class, () -> cache.get(key("k"), MEGABYTE, () -> {
+            throw checked;
+        })));
+        StackOverflowError error = new StackOverflowError();
+        assertSame(error, assertThrows(StackOverflowError.class, () -> cache.get(key("k"), MEGABYTE, () -> {
+            throw error;
+        })));
+        assertThrows(NullPointerException.class, () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
+        assertEquals(new ConstantStatistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
+        memory.use(cache, "k", 1);
+        assertTrue(cache.isCached(key("k")));
+    }
+
+    @SuppressWarnings({"NullAway", "TypeParameterUnusedInFormals"})
+    private static <T> T nothing() {
+        return null;
+    }
+
+    @Test
+    @DisplayName("M15 a constant made from other constants; one that needs itself is an error and no hang")
+    void nested() {
+        cache.get(key("folded"), 1, () -> {
+            try (Constant<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
+                return memory.allocate("folded " + part.buffer().content, 1);
+            }
+        }).close();
+        try (Constant<Piece> folded = unmade(cache, "folded", 1)) {
+            assertEquals("folded part", folded.buffer().content);
+        }
+        assertThrows(IllegalStateException.class, () -> cache.get(key("circle"), 1, () ->
+                cache.get(key("circle"), 1, () -> memory.allocate("circle", 1)).buffer()));
+        assertFalse(cache.isCached(key("circle")));
+    }
+
+    @Test
+    @DisplayName("A size that is not positive is refused")
+    void sizes() {
+        assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k"), 0));
+        assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k"), -1));
+    }
+
+    @Test
+    @DisplayName("M15 closed caches keep nothing more, and what users hold stays theirs")
+    void closed() {
+        Constant<Piece> held = memory.take(cache, "k", 1);
+        caches.close();
+        assertFalse(held.buffer().isFreed());
+        assertFalse(held.isCached());
+        memory.use(cache, "k", 1);
+        memory.use(caches.of(EngineKind.CPU, 0), "k", 1); // a cache that is made only now
+        assertEquals(0, caches.statistics().bytes());
+        held.close();
+        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 1));
+        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 0, 1));
+    }
+}

@@ -1,0 +1,229 @@
+package dev.granary.cache.constant;
+
+import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.TestMemory.key;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.TestMemory.Piece;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Limits for kinds and devices, and what setting them does to what is cached. */
+class ConstantTensorCachesTest {
+    private final TestMemory memory = new TestMemory();
+    private ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+
+    @AfterEach
+    void nothingLeaks() {
+        caches.close();
+        memory.assertAllFreed();
+    }
+
+    private ConstantTensorCache filled(EngineKind kind, int index) {
+        ConstantTensorCache cache = caches.of(kind, index);
+        memory.use(cache, "k", 1);
+        return cache;
+    }
+
+    private static boolean isFilled(ConstantTensorCache cache) {
+        return cache.isCached(key("k")) && cache.getSize() == MEGABYTE;
+    }
+
+    private static ConstantLimits configured(EngineKind kind, long megabytes, ConstantPolicy policy) {
+        return new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)));
+    }
+
+    @Test
+    @DisplayName("M15 each kind and each device has a cache of its own, the same for all who ask")
+    void dedicated() {
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        assertSame(cache, caches.of(EngineKind.GPU, 0));
+        for (ConstantTensorCache other : java.util.List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
+            assertFalse(other.isCached(key("k")));
+            assertEquals(0, other.getSize());
+        }
+    }
+
+    @Test
+    @DisplayName("M15 the budget of a kind is each device's own, not one for all of them together")
+    void eachDevice() {
+        caches.setCapacity(EngineKind.GPU, 1);
+        assertTrue(isFilled(filled(EngineKind.GPU, 0)));
+        assertTrue(isFilled(filled(EngineKind.GPU, 1)), "the first device is full, this one is not");
+        assertEquals(2 * MEGABYTE, caches.statistics().bytes());
+        assertEquals(ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.CPU));
+    }
+
+    @Test
+    @DisplayName("M15 the first number that is set flushes, high as it may be")
+    void firstSetting() {
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        ConstantTensorCache other = filled(EngineKind.CPU, 0);
+        caches.setCapacity(EngineKind.GPU, 1L << 40);
+        assertEquals(0, cache.getSize());
+        assertTrue(isFilled(other), "another kind");
+    }
+
+    @Test
+    @DisplayName("M15 raising does not flush, the same number again does not, lowering does: completely, though all would fit")
+    void raisingAndLowering() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, 6);
+        assertTrue(isFilled(cache));
+        caches.setCapacity(EngineKind.GPU, 6);
+        assertTrue(isFilled(cache));
+        caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        assertTrue(isFilled(cache));
+        caches.setCapacity(EngineKind.GPU, 1L << 40);
+        assertFalse(isFilled(cache), "a number is lower than no limit");
+        filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, 4);
+        assertEquals(0, cache.getSize());
+        assertEquals(4, caches.getCapacity(EngineKind.GPU));
+        assertEquals(4, cache.getCapacity());
+    }
+
+    @Test
+    @DisplayName("M15 setting no limit where there was none flushes nothing; the first number afterwards does")
+    void unlimitedFirst() {
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        assertTrue(isFilled(cache));
+        caches.setCapacity(EngineKind.GPU, 7);
+        assertFalse(isFilled(cache));
+    }
+
+    @Test
+    @DisplayName("M15 0 clears and disables; a number above 0 enables again")
+    void zero() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, 0);
+        assertEquals(0, memory.live());
+        filled(EngineKind.GPU, 0);
+        assertEquals(0, cache.getSize());
+        caches.setCapacity(EngineKind.GPU, 5);
+        assertTrue(isFilled(filled(EngineKind.GPU, 0)));
+    }
+
+    @Test
+    @DisplayName("M15 what was configured counts as set, and code wins over it: a higher number in code flushes nothing, a lower one does")
+    void configured() {
+        caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        assertEquals(new ConstantLimit(5, ConstantPolicy.COST), cache.limit());
+        caches.setCapacity(EngineKind.GPU, 6);
+        assertTrue(isFilled(cache));
+        assertEquals(new ConstantLimit(6, ConstantPolicy.COST), cache.limit(), "the policy stays");
+        caches.setCapacity(EngineKind.GPU, 2, ConstantPolicy.LRU);
+        assertEquals(0, cache.getSize());
+        assertEquals(new ConstantLimit(2, ConstantPolicy.LRU), caches.limit(EngineKind.GPU));
+    }
+
+    @Test
+    @DisplayName("M15 another policy for the same number flushes nothing and holds for what comes")
+    void policyAlone() {
+        caches.setCapacity(EngineKind.GPU, 1);
+        ConstantTensorCache cache = filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
+        assertTrue(isFilled(cache));
+        memory.use(cache, "next", 1);
+        assertFalse(isFilled(cache));
+        assertTrue(cache.isCached(key("next")));
+    }
+
+    @Test
+    @DisplayName("M15 a device may have a capacity of its own, set before or after its first use; the others keep the kind's")
+    void ofDevice() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setCapacity(EngineKind.GPU, 1, 0);
+        ConstantTensorCache first = filled(EngineKind.GPU, 0);
+        ConstantTensorCache second = filled(EngineKind.GPU, 1);
+        assertTrue(isFilled(first));
+        assertEquals(0, second.getSize());
+        caches.setCapacity(EngineKind.GPU, 0, 6, ConstantPolicy.LRU);
+        assertTrue(isFilled(first), "raised");
+        assertEquals(6, caches.getCapacity(EngineKind.GPU, 0));
+        assertEquals(ConstantPolicy.LRU, first.limit().policy());
+        assertEquals(0, caches.getCapacity(EngineKind.GPU, 1));
+        assertEquals(5, caches.getCapacity(EngineKind.GPU, 2));
+        assertEquals(5, caches.getCapacity(EngineKind.GPU));
+        caches.setCapacity(EngineKind.GPU, 0, 3);
+        assertEquals(0, first.getSize(), "lowered");
+    }
+
+    @Test
+    @DisplayName("M15 of a limit for the kind and one for the device, the last one holds")
+    void lastOne() {
+        caches.setCapacity(EngineKind.GPU, 0, 7);
+        caches.setCapacity(EngineKind.GPU, 5);
+        assertEquals(5, caches.getCapacity(EngineKind.GPU, 0));
+        assertEquals(5, caches.of(EngineKind.GPU, 0).getCapacity());
+        caches.setCapacity(EngineKind.GPU, 0, 8);
+        assertEquals(8, caches.of(EngineKind.GPU, 0).getCapacity());
+        ConstantTensorCache used = filled(EngineKind.GPU, 0);
+        caches.setCapacity(EngineKind.GPU, 6);
+        assertEquals(0, used.getSize(), "lower than its own 8");
+    }
+
+    @Test
+    @DisplayName("M15 a capacity set before the device is used is no first setting any more: raising it then flushes nothing")
+    void setBeforeUse() {
+        caches.setCapacity(EngineKind.GPU, 0, 5);
+        caches.setCapacity(EngineKind.CPU, 5);
+        ConstantTensorCache gpu = filled(EngineKind.GPU, 0);
+        ConstantTensorCache cpu = filled(EngineKind.CPU, 0);
+        caches.setCapacity(EngineKind.GPU, 0, 6);
+        caches.setCapacity(EngineKind.CPU, 6);
+        assertTrue(isFilled(gpu));
+        assertTrue(isFilled(cpu));
+    }
+
+    @Test
+    @DisplayName("M15 a flush reaches what is being made: those who wait get it, it is not kept")
+    void flushWhileMaking() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
+        try (Constant<Piece> made = cache.get(key("k"), MEGABYTE, () -> {
+            caches.setCapacity(EngineKind.GPU, 4);
+            assertEquals(0, cache.statistics().promisedBytes());
+            return memory.allocate("k", MEGABYTE);
+        })) {
+            assertFalse(made.isCached());
+            assertFalse(made.buffer().isFreed());
+        }
+        assertEquals(0, memory.live());
+        assertTrue(isFilled(filled(EngineKind.GPU, 0)), "the next one is kept");
+    }
+
+    @Test
+    @DisplayName("M15 a callback may change the limits: it runs outside of all locks")
+    void settingInCallback() {
+        caches.setCapacity(EngineKind.GPU, 5);
+        ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
+        Constant<Piece> held = memory.take(cache, "k", 1);
+        held.onEviction(() -> {
+            caches.setCapacity(EngineKind.CPU, 3);
+            held.close();
+        });
+        caches.setCapacity(EngineKind.GPU, 1);
+        assertEquals(3, caches.getCapacity(EngineKind.CPU));
+        assertEquals(0, memory.live());
+    }
+
+    @Test
+    @DisplayName("A device's index and a capacity that are negative are refused")
+    void negative() {
+        assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
+        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));
+        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -5));
+        assertEquals(ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
+    }
+}

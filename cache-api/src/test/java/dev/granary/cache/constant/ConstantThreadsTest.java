@@ -1,0 +1,144 @@
+package dev.granary.cache.constant;
+
+import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.TestMemory.key;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.contract.Seed;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Many threads at one cache. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ConstantThreadsTest {
+    private static final int THREADS = 6;
+    private static final int STEPS = 10_000;
+    private static final int KEYS = 10;
+    private static final long LARGEST = 4;
+    private static final List<ConstantPolicy> POLICIES = List.of(ConstantPolicy.values());
+
+    private final TestMemory memory = new TestMemory();
+    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+    private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
+
+    private static <T> List<T> together(List<Callable<T>> work) throws Exception {
+        List<T> results = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (Future<T> done : threads.invokeAll(work)) {
+                results.add(done.get());
+            }
+        }
+        return results;
+    }
+
+    @Test
+    @DisplayName("M15 1,000 threads on one absent key: one makes it, all share it, it is freed once")
+    void thousand() throws Exception {
+        AtomicInteger makings = new AtomicInteger();
+        Callable<Constant<Piece>> ask = () -> cache.get(key("k"), MEGABYTE, () -> {
+            makings.incrementAndGet();
+            ConstantPromiseTest.until(() -> cache.waiting(key("k")) >= 500);
+            return memory.allocate("k", MEGABYTE);
+        });
+        List<Constant<Piece>> all = together(Collections.nCopies(1000, ask));
+        assertEquals(1, makings.get());
+        assertEquals(1, all.stream().map(Constant::buffer).distinct().count());
+        assertEquals(999, cache.statistics().reused());
+        caches.close();
+        all.subList(0, 999).forEach(Constant::close);
+        assertEquals(1, memory.live());
+        all.getLast().close();
+        memory.assertAllFreed();
+    }
+
+    @Test
+    @DisplayName("M15 threads that look up, hold, remove, resize and flush at random: never freed in use, never beyond the budget, no leak")
+    void random() throws Exception {
+        caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
+        SplittableRandom seeds = Seed.random(getClass().getName());
+        AtomicInteger toldOff = new AtomicInteger();
+        ConcurrentLinkedQueue<Constant<Piece>> holders = new ConcurrentLinkedQueue<>();
+        List<Callable<Boolean>> work = new ArrayList<>();
+        for (int t = 0; t < THREADS; t++) {
+            SplittableRandom random = seeds.split();
+            work.add(() -> {
+                for (int step = 0; step < STEPS; step++) {
+                    step(random, holders, toldOff);
+                }
+                return true;
+            });
+        }
+        together(work);
+        holders.forEach(Constant::close);
+        ConstantStatistics end = cache.statistics();
+        assertEquals(0, end.promisedBytes());
+        assertEquals(memory.liveBytes(), end.bytes(), "what is cached, and nothing else, is alive");
+        assertEquals(memory.live(), end.tensors());
+        assertEquals(memory.allocated(), end.made());
+        assertTrue(end.reused() > 1000 && end.evicted() > 100 && toldOff.get() > 100, () -> end + " " + toldOff);
+        caches.close();
+        memory.assertAllFreed();
+    }
+
+    private void step(SplittableRandom random, ConcurrentLinkedQueue<Constant<Piece>> holders, AtomicInteger toldOff) {
+        int number = random.nextInt(KEYS);
+        long bytes = number % LARGEST + 1;
+        switch (random.nextInt(400)) {
+            case 0 -> caches.setCapacity(EngineKind.GPU, 0, ConstantPolicy.LRU);
+            case 1, 2, 3, 4 -> caches.setCapacity(EngineKind.GPU, 1, POLICIES.get(random.nextInt(POLICIES.size())));
+            case 5 -> cache.removeContext(TestMemory.CONTEXT);
+            default -> { }
+        }
+        if (random.nextInt(20) == 0) {
+            cache.removeIfExist(key(number));
+        }
+        if (random.nextInt(20) == 0) {
+            Constant<Piece> old = holders.poll();
+            if (old != null) {
+                assertFalse(old.buffer().isFreed());
+                old.close();
+            }
+        }
+        long size = bytes * MEGABYTE / 8;
+        Constant<Piece> constant;
+        try {
+            boolean fails = random.nextInt(50) == 0;
+            constant = cache.get(key(number), size, () -> {
+                if (fails) {
+                    throw new IllegalStateException("at random");
+                }
+                return memory.allocate(number, size);
+            });
+        } catch (IllegalStateException e) {
+            assertEquals("at random", e.getMessage());
+            return;
+        }
+        assertEquals(number, constant.buffer().content);
+        assertFalse(constant.buffer().isFreed());
+        ConstantStatistics statistics = cache.statistics();
+        assertTrue(statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString); // none of the limits is higher
+        switch (random.nextInt(3)) {
+            case 0 -> constant.close();
+            case 1 -> holders.add(constant);
+            default -> constant.onEviction(() -> {
+                assertFalse(constant.buffer().isFreed());
+                toldOff.incrementAndGet();
+                constant.close();
+            });
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package dev.granary.cache.constant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import dev.granary.cache.constant.TestMemory.Piece;
+import java.util.Objects;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The owners of one tensor. */
+class TensorTest {
+    private final TestMemory memory = new TestMemory();
+
+    @Test
+    @DisplayName("M15 who comes to a tensor just after its last owner has let go gets nothing, and does not bring it back")
+    void tooLate() {
+        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1), 1, false);
+        Constant<Piece> first = tensor.handOver();
+        Constant<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
+        first.close();
+        second.close();
+        memory.assertAllFreed();
+        assertNull(tensor.open());
+        assertEquals(0, memory.freedTwice());
+    }
+
+    @Test
+    @DisplayName("M15 the cache is an owner: a tensor that it has stays without users, until it leaves")
+    void cacheOwns() {
+        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1), 1, true);
+        tensor.handOver().close();
+        assertEquals(1, memory.live());
+        tensor.uncache();
+        tensor.leave();
+        memory.assertAllFreed();
+    }
+}

@@ -1,0 +1,97 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimit;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The constant tensors of a {@link Granary}: where their limits come from, and how they end. */
+class ConstantsTest {
+    private static final long MEGABYTE = 1L << 20;
+    private static final String VARIABLE = "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY";
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private final Map<String, String> environment = new HashMap<>();
+
+    private GranaryConfig.Builder builder() {
+        return GranaryConfig.builder().environment(environment).directory(directory).offline();
+    }
+
+    private static Constant<AutoCloseable> take(ConstantTensorCaches caches, String key, AtomicInteger freed) {
+        return caches.of(EngineKind.CPU, 0)
+                .get(new ConstantKey<>(AutoCloseable.class, "test", "context", key), MEGABYTE, () -> freed::incrementAndGet);
+    }
+
+    @Test
+    @DisplayName("M15 the environment is read once: what becomes of the variable later changes nothing; code wins, also at run time")
+    void environment() throws Exception {
+        environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
+        GranaryConfig config = builder().build();
+        environment.put(VARIABLE, "cpu:1;gpu:1");
+        try (Granary granary = Granary.open(config)) {
+            environment.put(VARIABLE, "cpu:0;gpu:0");
+            ConstantTensorCaches caches = granary.constants();
+            assertEquals(10240, caches.getCapacity(EngineKind.CPU));
+            assertEquals(new ConstantLimit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
+            AtomicInteger freed = new AtomicInteger();
+            take(caches, "k", freed).close();
+            caches.setCapacity(EngineKind.CPU, 20_480);
+            assertEquals(20_480, caches.of(EngineKind.CPU, 0).getCapacity());
+            assertEquals(0, freed.get(), "the environment has set the first number, this one is higher");
+            caches.setCapacity(EngineKind.CPU, 5);
+            assertEquals(1, freed.get());
+        }
+        environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
+        try (Granary granary = Granary.open(builder().constantTensorCacheCapacity(EngineKind.CPU, 7).build())) {
+            assertEquals(7, granary.constants().getCapacity(EngineKind.CPU), "code");
+            assertEquals(2048, granary.constants().getCapacity(EngineKind.GPU), "the environment, where code says nothing");
+        }
+    }
+
+    @Test
+    @DisplayName("M15 infinite by default, on every kind of engine")
+    void unlimited() throws Exception {
+        try (Granary granary = Granary.open(builder().build())) {
+            for (EngineKind kind : EngineKind.values()) {
+                assertEquals(ConstantLimit.DEFAULT, granary.constants().limit(kind));
+                assertEquals(ConstantLimit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("M15 closing Granary frees its constants, but for those in use, which stay valid until released")
+    void closing() throws Exception {
+        AtomicInteger freed = new AtomicInteger();
+        ConstantTensorCaches caches;
+        Constant<AutoCloseable> held;
+        try (Granary granary = Granary.open(builder().build())) {
+            caches = granary.constants();
+            held = take(caches, "held", freed);
+            take(caches, "free", freed).close();
+            assertTrue(held.isCached());
+        }
+        assertEquals(1, freed.get());
+        assertFalse(held.isCached());
+        held.close();
+        assertEquals(2, freed.get());
+        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.CPU, 1));
+    }
+}

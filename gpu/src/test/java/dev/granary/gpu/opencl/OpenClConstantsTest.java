@@ -1,0 +1,352 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Constants that are real device memory, prepared by a real kernel; every buffer of the driver is counted. */
+@NeedsPocl
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class OpenClConstantsTest {
+    private static final int COUNT = 1 << 18; // floats: 1 MB
+    private static final long MEGABYTE = 1L << 20;
+    private static final Geometry ALL = Geometry.of(COUNT).local(64);
+    private static final String SOURCE = """
+            kernel void pack(global const float* in, global float* packed) {
+                int i = get_global_id(0);
+                packed[get_global_size(0) - 1 - i] = in[i] * 2;
+            }
+            kernel void add(global const float* packed, global const float* x, global float* out) {
+                int i = get_global_id(0);
+                out[i] = packed[i] + x[i];
+            }
+            kernel void multiply(global const float* packed, global const float* x, global float* out) {
+                int i = get_global_id(0);
+                out[i] = packed[i] * x[i];
+            }
+            """;
+
+    private final SpyBinding spy = new SpyBinding();
+    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
+    private final OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), spy);
+    private final OpenClConstants constants = new OpenClConstants(caches, engine);
+
+    @AfterEach
+    void nothingLeaks() {
+        engine.close();
+        assertEquals(0, caches.statistics().bytes(), "closed engines leave nothing in the cache");
+        assertEquals(0, caches.statistics().promisedBytes());
+        caches.close();
+        assertEquals(Map.of(), spy.alive(), "each native object is released exactly once");
+    }
+
+    private static KernelDescriptor program(OpenClEngine engine, String kernel) {
+        return KernelDescriptor.builder(engine.target(), kernel).source(SOURCE).entry(kernel).build();
+    }
+
+    private static OpenClKernels load(OpenClEngine engine, String kernel) throws Exception {
+        return engine.load(engine.create(program(engine, kernel)));
+    }
+
+    private long buffers() {
+        return spy.alive().keySet().stream().filter(object -> object.startsWith("buffer ")).count();
+    }
+
+    /** Packed weights: made by the kernel from floats of that value. */
+    private static OpenClBuffer pack(OpenClEngine engine, OpenClKernels packing, float value) {
+        float[] content = new float[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            content[i] = value + i;
+        }
+        OpenClBuffer packed = engine.buffer(MEGABYTE);
+        try (OpenClBuffer weights = engine.bufferOf(content)) {
+            packing.launch("pack", ALL, weights, packed);
+        }
+        return packed;
+    }
+
+    private static float packed(float value, int i) {
+        return (value + COUNT - 1 - i) * 2;
+    }
+
+    private static void check(OpenClEngine engine, OpenClKernels kernels, String kernel, OpenClBuffer packed, float value) {
+        float[] x = new float[COUNT];
+        float[] expected = new float[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            x[i] = i % 7;
+            expected[i] = kernel.equals("add") ? packed(value, i) + x[i] : packed(value, i) * x[i];
+        }
+        float[] result = new float[COUNT];
+        try (OpenClBuffer in = engine.bufferOf(x); OpenClBuffer out = engine.buffer(MEGABYTE)) {
+            kernels.launch(kernel, ALL, packed, in, out);
+            out.read(result);
+        }
+        assertArrayEquals(expected, result);
+    }
+
+    @Test
+    @DisplayName("M15 two primitives use one packed tensor: it is prepared once, one buffer in the driver, both results are right")
+    void twoPrimitives() throws Exception {
+        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add");
+                OpenClKernels multiply = load(engine, "multiply")) {
+            for (int execution = 0; execution < 3; execution++) {
+                try (Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                    check(engine, add, "add", weights.buffer(), 1);
+                }
+                try (Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                    check(engine, multiply, "multiply", weights.buffer(), 1);
+                }
+            }
+        }
+        assertEquals(1, caches.statistics().made());
+        assertEquals(5, caches.statistics().reused());
+        assertEquals(1, buffers());
+        assertEquals(7, spy.count("launch"), "one packing, six products");
+    }
+
+    @Test
+    @DisplayName("M15 8 threads on an absent key: the packing kernel runs once, all use the result")
+    void threads() throws Exception {
+        AtomicInteger makings = new AtomicInteger();
+        try (OpenClKernels packing = load(engine, "pack"); ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            Callable<Boolean> use = () -> {
+                try (OpenClKernels own = load(engine, "add");
+                        Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
+                            makings.incrementAndGet();
+                            return pack(engine, packing, 3);
+                        })) {
+                    check(engine, own, "add", weights.buffer(), 3);
+                    return true;
+                }
+            };
+            for (Future<Boolean> done : threads.invokeAll(Collections.nCopies(8, use))) {
+                assertTrue(done.get());
+            }
+        }
+        assertEquals(1, makings.get());
+        assertEquals(1, buffers());
+    }
+
+    @Test
+    @DisplayName("M15 same device, another context: one budget, no sharing; what is full for one is full for the other")
+    void sameDevice() throws Exception {
+        caches.setCapacity(engine.device().kind(), 2);
+        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
+            OpenClConstants others = new OpenClConstants(caches, other);
+            assertSame(constants.cache(), others.cache());
+            try (Constant<OpenClBuffer> mine = constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE));
+                    Constant<OpenClBuffer> theirs = others.get("w", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+                assertNotSame(mine.buffer(), theirs.buffer());
+                assertTrue(mine.isCached() && theirs.isCached());
+            }
+            try (Constant<OpenClBuffer> third = others.get("third", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+                assertFalse(third.isCached(), "the device is full");
+            }
+            assertEquals(2, buffers());
+        }
+        assertEquals(1, buffers(), "the closed engine's tensor is gone, this one's is not");
+        assertEquals(MEGABYTE, constants.cache().getSize());
+        try (Constant<OpenClBuffer> third = constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
+            assertTrue(third.isCached(), "there is room again");
+        }
+    }
+
+    @Test
+    @DisplayName("M15 several holders of one engine's constants share its tensors")
+    void severalHolders() {
+        constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
+        new OpenClConstants(caches, engine).get("w", MEGABYTE, () -> {
+            throw new AssertionError("made again");
+        }).close();
+        assertTrue(constants.removeIfExist("w"));
+        assertFalse(constants.removeIfExist("w"));
+        assertEquals(0, buffers());
+    }
+
+    @Test
+    @DisplayName("M15 the budget is that of the device's kind: the other kind's does not touch it")
+    void kinds() {
+        EngineKind kind = engine.device().kind();
+        caches.setCapacity(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, 0);
+        constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
+        assertEquals(MEGABYTE, constants.cache().getSize());
+        caches.setCapacity(kind, engine.device().index(), 0);
+        assertEquals(0, buffers());
+    }
+
+    @Test
+    @DisplayName("M15 5 MB of real memory: 1 + 2 stored, 3 refused; what is not kept is freed by its user")
+    void megabytes() {
+        caches.setCapacity(engine.device().kind(), 5);
+        for (int megabytes = 1; megabytes <= 3; megabytes++) {
+            long bytes = megabytes * MEGABYTE;
+            constants.get(megabytes, bytes, () -> engine.buffer(bytes)).close();
+        }
+        assertEquals(3 * MEGABYTE, constants.cache().getSize());
+        assertEquals(2, buffers());
+    }
+
+    @Test
+    @DisplayName("M15 a tensor evicted while in use stays valid until released: the kernel still computes with it, then it is freed once")
+    void evictedInUse() throws Exception {
+        caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
+        List<String> told = new ArrayList<>();
+        try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add")) {
+            Constant<OpenClBuffer> old = constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
+            old.onEviction(() -> told.add("old"));
+            constants.get("new", MEGABYTE, () -> pack(engine, packing, 2)).close();
+            assertEquals(List.of("old"), told);
+            assertFalse(old.isCached());
+            assertEquals(2, buffers());
+            check(engine, add, "add", old.buffer(), 1);
+            old.close();
+            assertEquals(1, buffers());
+        }
+    }
+
+    @Test
+    @DisplayName("M15 a closed engine takes its tensors along, in use or not; their holders are told, and using them is an error and no crash")
+    void engineCloses() throws Exception {
+        List<String> told = new ArrayList<>();
+        Constant<OpenClBuffer> held = constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
+        constants.get("free", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
+        held.onEviction(() -> {
+            told.add("cached " + held.isCached());
+            assertThrows(IllegalStateException.class, () -> new OpenClConstants(caches, engine), "no lock is held: the engine answers");
+        });
+        engine.close();
+        assertEquals(List.of("cached false"), told);
+        assertEquals(Map.of(), spy.alive());
+        assertThrows(IllegalStateException.class, () -> held.buffer().read(new float[1]));
+        held.close();
+        assertThrows(IllegalStateException.class, () -> constants.get("held", MEGABYTE, () -> engine.buffer(MEGABYTE)));
+    }
+
+    @Test
+    @DisplayName("M15 an engine that closes while a tensor is being made: a clear error, nothing stays")
+    void engineClosesWhileMaking() throws Exception {
+        CountDownLatch made = new CountDownLatch(1);
+        CountDownLatch closed = new CountDownLatch(1);
+        try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+            Future<Constant<OpenClBuffer>> making = threads.submit(() -> constants.get("w", MEGABYTE, () -> {
+                OpenClBuffer buffer = engine.buffer(MEGABYTE);
+                made.countDown();
+                closed.await();
+                return buffer;
+            }));
+            made.await();
+            engine.close();
+            closed.countDown();
+            Throwable cause = assertThrows(ExecutionException.class, making::get).getCause();
+            assertTrue(cause instanceof IllegalStateException && String.valueOf(cause.getMessage()).contains("closed"), String.valueOf(cause));
+        }
+    }
+
+    @Test
+    @DisplayName("M15 a tensor made of a buffer that came before the engine closed, found closed afterwards, does not stay in the cache")
+    void madeByClosedEngine() {
+        OpenClBuffer before = engine.buffer(MEGABYTE);
+        engine.close();
+        assertThrows(IllegalStateException.class, () -> constants.get("w", MEGABYTE, () -> before));
+        assertEquals(0, constants.cache().getSize());
+    }
+
+    @Test
+    @DisplayName("M15 a packing kernel that fails: the caller hears it, no buffer leaks, the next one makes it")
+    void failingKernel() throws Exception {
+        try (OpenClKernels packing = load(engine, "pack")) {
+            assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> {
+                OpenClBuffer packed = engine.buffer(MEGABYTE);
+                try {
+                    packing.launch("pack", ALL, packed);
+                    return packed;
+                } catch (IllegalArgumentException e) {
+                    packed.close();
+                    throw e;
+                }
+            }));
+            assertEquals(0, buffers());
+            try (OpenClKernels add = load(engine, "add");
+                    Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
+                check(engine, add, "add", weights.buffer(), 5);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A buffer of another size or another engine is refused and freed")
+    void wrongBuffer() {
+        IllegalArgumentException size =
+                assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE - 1)));
+        assertEquals("The maker of a constant returned 1048575 bytes instead of 1048576", size.getMessage());
+        try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
+            assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> other.buffer(MEGABYTE)));
+            assertEquals(0, buffers());
+        }
+        assertEquals(0, caches.statistics().tensors());
+    }
+
+    @Test
+    @DisplayName("M15 threads use, evict and re-make real tensors while engines come and go: all results right, no buffer freed in use or left")
+    void turmoil() throws Exception {
+        caches.setCapacity(engine.device().kind(), 2, ConstantPolicy.LRU);
+        AtomicInteger evictions = new AtomicInteger();
+        try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Callable<Boolean>> work = new ArrayList<>();
+            for (int t = 0; t < 4; t++) {
+                int first = t;
+                work.add(() -> {
+                    for (int round = 0; round < 3; round++) {
+                        try (OpenClEngine own = OpenClEngine.open(PoclDevice.get(), spy);
+                                OpenClKernels packing = load(own, "pack"); OpenClKernels add = load(own, "add")) {
+                            OpenClConstants mine = new OpenClConstants(caches, own);
+                            for (int use = 0; use < 6; use++) {
+                                int key = (first + use) % 3;
+                                Constant<OpenClBuffer> weights = mine.get(key, MEGABYTE, () -> pack(own, packing, key));
+                                weights.onEviction(evictions::incrementAndGet);
+                                check(own, add, "add", weights.buffer(), key);
+                                if (use % 3 != 0) { // the others are freed with the engine
+                                    weights.close();
+                                }
+                            }
+                        }
+                    }
+                    return true;
+                });
+            }
+            for (Future<Boolean> done : threads.invokeAll(work)) {
+                assertTrue(done.get());
+            }
+        }
+        assertTrue(evictions.get() > 0);
+        assertEquals(0, constants.cache().getSize());
+        assertEquals(0, buffers());
+    }
+}
