@@ -46,4 +46,16 @@ public interface Primitive {
      * launch of the descriptor's geometry. The action runs on the thread that brought the moment about and must be short.
      */
     void onBinariesComplete(Runnable action);
+
+    /**
+     * Says that this primitive will be loaded into engines that open after its own has closed, as one that a cache holds: its engine then takes
+     * the binaries before it closes, unless they were taken already. Nothing to do where the binaries are there from the start.
+     */
+    default void outliveEngine() {}
+
+    /**
+     * Runs {@code action} each time that this primitive is compiled once more, since an engine that it is loaded into can do nothing with its
+     * binaries or there are none. The action runs on the thread that loads and must be short.
+     */
+    default void onCompiledAgain(Runnable action) {}
 }

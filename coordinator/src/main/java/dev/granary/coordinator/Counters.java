@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** What is counted beside the tiers. */
 final class Counters {
     final LongAdder compiled = new LongAdder();
+    final LongAdder compiledAgain = new LongAdder();
     final LongAdder compileFailures = new LongAdder();
     final LongAdder notCacheable = new LongAdder();
     final LongAdder refusedByDriver = new LongAdder();

@@ -13,6 +13,11 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.primitive.CompositeCache;
+import dev.granary.gpu.primitive.CompositeDescriptor;
+import dev.granary.gpu.primitive.Engines;
+import dev.granary.gpu.primitive.PrimitiveHandle;
 import dev.granary.local.LocalClaims;
 import java.time.Duration;
 import java.util.Optional;
@@ -40,6 +45,7 @@ public final class Granary implements AutoCloseable {
     private final GranaryConfig config;
     private final Stores stores;
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
+    private final CompositeCache composites;
     private final ConstantTensorCaches constants;
     private final Counters counters = new Counters();
     private final Layers layers;
@@ -52,6 +58,7 @@ public final class Granary implements AutoCloseable {
         this.config = config;
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
+        this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
         this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
@@ -94,7 +101,7 @@ public final class Granary implements AutoCloseable {
      * @throws CompileException if nobody had it and its source does not compile
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(Engine<D, P> engine, D descriptor) throws CompileException {
-        Primitive primitive = memory.get(descriptor, _ -> lookUp.find(engine, descriptor).primitive());
+        Primitive primitive = memory.get(descriptor, _ -> kept(lookUp.find(engine, descriptor).primitive()));
         return own(primitive);
     }
 
@@ -108,9 +115,34 @@ public final class Granary implements AutoCloseable {
             LookUp.Found<P> found = lookUp.find(engine, descriptor);
             source[0] = found.source();
             layer[0] = found.layer();
-            return found.primitive();
+            return kept(found.primitive());
         });
         return new Obtained<>(own(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    /**
+     * The composite primitive that {@code descriptor} describes, ready to be run on {@code engine}; the caller closes the handle. The primitive
+     * and what is nested in it are created once per process, their kernels come by the way of {@link #primitive}. Engines may come and go: one of
+     * the same target finds the primitive, and nothing is compiled for it.
+     *
+     * @throws CompileException if a kernel does not compile
+     * @throws IllegalArgumentException if the descriptor is for another target
+     * @throws IllegalStateException if the primitive turns out to need itself, or the engine is closed
+     */
+    public PrimitiveHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor) throws CompileException {
+        return handle(Engines.of(engine), descriptor);
+    }
+
+    /** Like {@link #handle(KernelEngine, CompositeDescriptor)}, for a primitive between two engines, such as a reorder. */
+    public PrimitiveHandle handle(Engines engines, CompositeDescriptor<?> descriptor) throws CompileException {
+        return composites.handle(engines, descriptor);
+    }
+
+    /** What memory keeps is loaded into engines that do not exist yet. */
+    private <P extends Primitive> P kept(P primitive) {
+        primitive.onCompiledAgain(counters.compiledAgain::increment);
+        primitive.outliveEngine();
+        return primitive;
     }
 
     /**
@@ -135,8 +167,14 @@ public final class Granary implements AutoCloseable {
         stores.layers().parallelStream().forEach(layer -> layer.tier().cache().load(CONNECTING));
     }
 
-    /** Changes how many primitives are kept in memory; lowering evicts at once, 0 clears and disables. */
+    /**
+     * Changes how much is kept in memory: so many composite primitives, and so many programs of kernels. Lowering evicts at once, 0 clears and
+     * disables. A program that is evicted stays with the primitives that hold it.
+     *
+     * @throws IllegalArgumentException if {@code primitives} is negative
+     */
     public void setPrimitiveCacheCapacity(int primitives) {
+        composites.setCapacity(primitives);
         memory.setCapacity(primitives);
     }
 
@@ -151,11 +189,13 @@ public final class Granary implements AutoCloseable {
     /** What was done so far. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
+                composites.statistics(),
                 memory.hits(),
                 memory.misses(),
                 stores.local().statistics().snapshot(),
                 layers.statistics(),
                 counters.compiled.sum(),
+                counters.compiledAgain.sum(),
                 counters.compileFailures.sum(),
                 counters.notCacheable.sum(),
                 counters.refusedByDriver.sum(),

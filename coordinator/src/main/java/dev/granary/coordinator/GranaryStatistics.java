@@ -1,17 +1,23 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.TierStatistics;
+import dev.granary.gpu.primitive.CompositeStatistics;
 import java.time.Duration;
 import java.util.List;
 
 /**
  * What one {@link Granary} has done up to a moment. Counters only grow.
  *
- * @param memoryHits primitives that were in this process already
- * @param memoryMisses primitives that were not, or not yet
+ * <p>One call for a handle counts in {@code composites}; a primitive that had to be created counts its nested ones there too, and each of its
+ * programs of kernels as a memory hit or miss; each memory miss counts in {@code local}, then in {@code layers}, then in {@code compiled}.
+ *
+ * @param composites what was done on the level of composite primitives: their hits, and those of nested ones
+ * @param memoryHits programs of kernels that were in this process already: hits of the level of kernels
+ * @param memoryMisses programs of kernels that were not, or not yet
  * @param local what the local tier answered
  * @param layers what each bucket answered, in their order
  * @param compiled primitives made from source
+ * @param compiledAgain times that what was compiled here already was compiled once more, to be loaded into another engine
  * @param compileFailures sources that did not compile
  * @param notCacheable primitives made from source because their id is empty
  * @param refusedByDriver verified binaries that the driver would not take; each was dropped and compiled anew
@@ -28,11 +34,13 @@ import java.util.List;
  * @param timeSaved stored compile time of all hits, less the time to get them
  */
 public record GranaryStatistics(
+        CompositeStatistics composites,
         long memoryHits,
         long memoryMisses,
         TierStatistics.Snapshot local,
         List<LayerStatistics> layers,
         long compiled,
+        long compiledAgain,
         long compileFailures,
         long notCacheable,
         long refusedByDriver,

@@ -90,7 +90,11 @@ public final class Totals {
     private static Map<String, Long> counters(GranaryStatistics statistics) {
         Map<String, Long> counters = new TreeMap<>();
         counters.put("processes", 1L);
-        counters.put("memory-hits", statistics.memoryHits());
+        counters.put("primitive-hits", statistics.composites().hits());
+        counters.put("primitives-created", statistics.composites().created());
+        counters.put("nested-hits", statistics.composites().nestedHits());
+        counters.put("nested-created", statistics.composites().nestedCreated());
+        counters.put("kernel-hits", statistics.memoryHits());
         counters.put("local-hits", statistics.local().hits());
         counters.put("local-damaged", statistics.local().damaged().values().stream().mapToLong(Long::longValue).sum());
         counters.put("local-stored", statistics.local().stored());
@@ -99,6 +103,7 @@ public final class Totals {
             statistics.layers().forEach(layer -> counters.put("bucket-hits " + layer.name(), layer.results().hits()));
         }
         counters.put("compiled", statistics.compiled());
+        counters.put("compiled-again", statistics.compiledAgain());
         counters.put("compile-failures", statistics.compileFailures());
         counters.put("refused-by-driver", statistics.refusedByDriver());
         counters.put("quarantined", statistics.quarantined());

@@ -12,6 +12,7 @@ import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL11;
 import org.lwjgl.opencl.CL12;
 
 /**
@@ -235,6 +236,16 @@ class ClBinding {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
             return checked("clCreateBuffer", CL10.nclCreateBuffer(context, CL10.CL_MEM_READ_WRITE, bytes, 0, status.address()), status);
+        }
+    }
+
+    /** A buffer that is a part of another, sharing its memory. */
+    long createSubBuffer(long buffer, long offset, long bytes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment region = arena.allocateFrom(JAVA_LONG, offset, bytes);
+            return checked("clCreateSubBuffer", CL11.nclCreateSubBuffer(buffer, CL10.CL_MEM_READ_WRITE,
+                    CL11.CL_BUFFER_CREATE_TYPE_REGION, region.address(), status.address()), status);
         }
     }
 

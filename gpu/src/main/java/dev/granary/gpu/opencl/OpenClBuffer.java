@@ -1,16 +1,15 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DeviceBuffer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/**
- * A piece of an engine's device memory. Transfers block until they are done. Not thread-safe. Closed with its engine, if not before; what
- * is called afterwards is an {@link IllegalStateException}.
- */
-public final class OpenClBuffer implements AutoCloseable {
+/** A {@code cl_mem} of one engine. */
+public final class OpenClBuffer implements DeviceBuffer {
     private final OpenClEngine engine;
     private final long bytes;
     private final NativeHandle handle;
+    private final boolean isPart;
 
     OpenClBuffer(OpenClEngine engine, long bytes) {
         if (bytes <= 0) {
@@ -18,15 +17,39 @@ public final class OpenClBuffer implements AutoCloseable {
         }
         this.engine = engine;
         this.bytes = bytes;
+        this.isPart = false;
         try (var _ = engine.use()) {
-            this.handle = new NativeHandle(
-                    engine, "buffer", engine.binding().createBuffer(engine.context(), bytes), engine.binding()::releaseBuffer);
+            this.handle = handle(engine, engine.binding().createBuffer(engine.context(), bytes));
         }
     }
 
-    /** The size in bytes. */
+    private OpenClBuffer(OpenClBuffer whole, long offset, long bytes) {
+        this.engine = whole.engine;
+        this.bytes = bytes;
+        this.isPart = true;
+        try (var _ = engine.use()) {
+            this.handle = handle(engine, engine.binding().createSubBuffer(whole.handle.get(), offset, bytes));
+        }
+    }
+
+    private static NativeHandle handle(OpenClEngine engine, long buffer) {
+        return new NativeHandle(engine, "buffer", buffer, engine.binding()::releaseBuffer);
+    }
+
+    @Override
     public long byteSize() {
         return bytes;
+    }
+
+    @Override
+    public OpenClBuffer slice(long offset, long bytes) {
+        if (offset < 0 || bytes <= 0 || bytes > this.bytes - offset) {
+            throw new IllegalArgumentException(bytes + " bytes from " + offset + " are not inside a buffer of " + this.bytes);
+        }
+        if (isPart) {
+            throw new IllegalArgumentException("A part of a buffer has no parts: slice the whole buffer");
+        }
+        return new OpenClBuffer(this, offset, bytes);
     }
 
     /** Fills {@code into} from the start of the buffer. */
@@ -80,14 +103,16 @@ public final class OpenClBuffer implements AutoCloseable {
         return handle.get();
     }
 
-    void writeFrom(MemorySegment from) {
+    @Override
+    public void writeFrom(MemorySegment from) {
         checkFits(from);
         try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
             engine.binding().writeBuffer(engine.queue(), handle.get(), arena.allocate(from.byteSize()).copyFrom(from));
         }
     }
 
-    private void readTo(MemorySegment into) {
+    @Override
+    public void readTo(MemorySegment into) {
         checkFits(into);
         try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());

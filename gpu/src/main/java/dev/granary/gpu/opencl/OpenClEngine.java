@@ -2,19 +2,23 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An OpenCL device with a context and a queue: compiles programs, takes their binaries, restores and launches them. Thread-safe.
@@ -22,7 +26,9 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * <p>Buffers and kernels belong to the engine that made them and are closed with it. Closing waits for calls that are under way; what is
  * called afterwards is an {@link IllegalStateException}.
  */
-public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimitive> {
+public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
+    private static final Logger LOG = LoggerFactory.getLogger(OpenClEngine.class);
+
     private final OpenClDevice device;
     private final ClBinding binding;
     private final long context;
@@ -33,6 +39,8 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
     private final EngineUse use = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
+    private final ReentrantLock closing = new ReentrantLock(); // held by the one who closes
+    private final KeptPrimitives kept = new KeptPrimitives(this);
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
@@ -102,38 +110,56 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     }
 
     /**
-     * Makes the resource that launches the primitive's kernels here: from its live program where that is of this engine, else from its
-     * binaries. Where there is neither, since its engine was closed before the binaries were taken or since it is not cacheable, it is
-     * compiled once more.
+     * Makes the resource that launches the primitive's kernels here: from a live program of this engine where there is one, else from its
+     * binaries. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells. The
+     * live program of a primitive that {@linkplain Primitive#outliveEngine outlives its engine} stays until this engine closes or the primitive is
+     * gone, so that the next load takes microseconds.
      *
-     * @throws RestoreException if the driver refuses the binaries, or does not compile any more what it compiled before
+     * @throws RestoreException if the driver does not compile any more what it compiled before
      * @throws IllegalStateException if this engine is closed
      */
+    @Override
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
         use().close(); // says so where the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
-            program = makeHere(primitive).programFor(this);
+            program = kept.program(primitive);
         }
         if (program == null) {
-            throw closed();
+            ProgramHandle made = makeHere(primitive);
+            ifOpen(() -> kept.keep(primitive, made));
+            program = made;
         }
         return new OpenClKernels(this, primitive, program);
     }
 
-    private OpenClPrimitive makeHere(OpenClPrimitive primitive) throws RestoreException {
-        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
+    /** A program of this engine for that primitive, with a reference for the caller. */
+    private ProgramHandle makeHere(OpenClPrimitive primitive) throws RestoreException {
+        KernelDescriptor descriptor = primitive.descriptor();
+        checkTarget(descriptor);
+        KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
-            return create(primitive.descriptor(), binaries, BinaryKind.KERNEL);
+            try (var _ = use()) {
+                Programs.Restored restored = programs.restore(descriptor, binaries.binary(0));
+                if (restored.origin() == Primitive.Origin.RESTORED) {
+                    return handle(restored.program());
+                }
+                // Compiled behind our back: kept, lest it happen at each load.
+                return primitive.compiledAgain(handle(restored.program()), binaries, Duration.ZERO);
+            } catch (RestoreException | OpenClException e) {
+                LOG.warn("{} is compiled once more: {}", descriptor.name(), e.getMessage());
+            }
         }
-        try {
-            return create(primitive.descriptor());
-        } catch (CompileException e) {
-            throw new RestoreException(String.valueOf(e.getMessage()));
+        long start = System.nanoTime();
+        try (var _ = use()) {
+            ProgramHandle program = handle(programs.compile(descriptor));
+            return primitive.compiledAgain(program, binaries, Duration.ofNanos(System.nanoTime() - start));
+        } catch (CompileException | OpenClException e) {
+            throw new RestoreException(descriptor.name() + " has no binaries for this engine, and does not compile again: " + e.getMessage());
         }
     }
 
-    /** A buffer of that many bytes, its content undefined. */
+    @Override
     public OpenClBuffer buffer(long bytes) {
         return new OpenClBuffer(this, bytes);
     }
@@ -153,14 +179,39 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         return filled(MemorySegment.ofArray(content));
     }
 
+    /**
+     * Releases the context and all that was made in it, after the calls that are under way. The binaries of primitives that outlive this
+     * engine are taken first where they were not yet, which may take as long as compiling.
+     */
     @Override
     public void close() {
-        lock.writeLock().lock();
+        closing.lock();
         try {
-            if (isClosed) {
+            if (!refuseUse()) {
                 return;
             }
+            kept.leave();
+            release();
+        } finally {
+            closing.unlock();
+        }
+    }
+
+    /** Lets nobody use this engine any more; false if that was so already. */
+    private boolean refuseUse() {
+        lock.writeLock().lock();
+        try {
+            boolean isFirst = !isClosed;
             isClosed = true;
+            return isFirst;
+        } finally {
+            lock.writeLock().unlock();
+        }
+    }
+
+    private void release() {
+        lock.writeLock().lock();
+        try {
             live.forEach(NativeHandle::releaseNow);
             live.clear();
             binding.releaseQueue(queue);
@@ -180,6 +231,23 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
     void keepsConstantsIn(ConstantTensorCache cache) {
         try (var _ = use()) {
             constants.add(cache);
+        }
+    }
+
+    /** Takes the binaries of {@code primitive}, if it is still there then, before this engine closes. */
+    void takeBeforeClosing(OpenClPrimitive primitive) {
+        ifOpen(() -> kept.add(primitive));
+    }
+
+    /** Does something short before this engine can close; nothing where it is closed already. */
+    private void ifOpen(Runnable action) {
+        lock.readLock().lock();
+        try {
+            if (!isClosed) {
+                action.run();
+            }
+        } finally {
+            lock.readLock().unlock();
         }
     }
 
@@ -223,7 +291,7 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
         return live;
     }
 
-    /** Asks the driver for the binary, made to cover the geometries that have not been launched; none where the engine is closed. */
+    /** Asks the driver for the binary, made to cover the geometries that have not been launched; none where the program was released. */
     KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
         try (var _ = useEvenIfClosed()) {
             if (program.isReleased()) {
@@ -245,8 +313,13 @@ public final class OpenClEngine implements Engine<KernelDescriptor, OpenClPrimit
 
     private OpenClBuffer filled(MemorySegment content) {
         OpenClBuffer buffer = buffer(content.byteSize());
-        buffer.writeFrom(content);
-        return buffer;
+        try {
+            buffer.writeFrom(content);
+            return buffer;
+        } catch (RuntimeException e) {
+            buffer.close();
+            throw e;
+        }
     }
 
     private void checkTarget(KernelDescriptor descriptor) {

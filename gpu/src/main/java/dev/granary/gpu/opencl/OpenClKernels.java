@@ -1,22 +1,26 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.LiveKernels;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The resource of a primitive in one engine: its live kernels, ready to be launched. Made by {@link OpenClEngine#load}, held by the caller,
  * freed by {@link #close()} or with the engine. For one thread at a time: arguments are state of a kernel.
  */
-public final class OpenClKernels implements AutoCloseable {
+public final class OpenClKernels implements LiveKernels {
     private final OpenClEngine engine;
     private final OpenClPrimitive primitive;
     private final ProgramHandle program;
     private final Map<String, Kernel> kernels = new HashMap<>();
+    private final Set<String> launched = new HashSet<>();
     private long firstLaunchNanos;
     private boolean isClosed;
 
@@ -28,26 +32,26 @@ public final class OpenClKernels implements AutoCloseable {
         this.program = program;
     }
 
-    /**
-     * Launches a kernel and waits until it has run.
-     *
-     * @param kernel its name
-     * @param geometry the size of the launch
-     * @param arguments one for each parameter: an {@link OpenClBuffer} of the same engine, an {@link Integer}, {@link Long}, {@link Float},
-     *     {@link Double}, or {@link LocalMemory}
-     * @throws OpenClException if the driver refuses the launch
-     * @throws IllegalArgumentException for an argument of another type or another engine, or another number of arguments than the kernel
-     *     has
-     * @throws IllegalStateException if these kernels, a buffer or the engine is closed
-     */
-    public void launch(String kernel, Geometry geometry, Object... arguments) {
-        if (isClosed) {
-            throw new IllegalStateException("The kernels are closed");
+    @Override
+    public void makeLive() {
+        checkOpen();
+        try (var _ = engine.use()) {
+            primitive.kernels().forEach(this::live);
         }
-        boolean isFirst = !kernels.containsKey(kernel);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws OpenClException if the driver refuses the launch
+     */
+    @Override
+    public void launch(String kernel, Geometry geometry, Object... arguments) {
+        checkOpen();
+        boolean isFirst = launched.add(kernel);
         long start = System.nanoTime();
         try (var _ = engine.use()) {
-            Kernel live = kernels.computeIfAbsent(kernel, this::create);
+            Kernel live = live(kernel);
             if (live.arguments != arguments.length) {
                 throw new IllegalArgumentException(
                         "The kernel " + kernel + " has " + live.arguments + " parameters, not " + arguments.length);
@@ -59,6 +63,16 @@ public final class OpenClKernels implements AutoCloseable {
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
         primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
+    }
+
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("The kernels are closed");
+        }
+    }
+
+    private Kernel live(String name) {
+        return kernels.computeIfAbsent(name, this::create);
     }
 
     private Kernel create(String name) {

@@ -9,6 +9,8 @@ import dev.granary.gpu.Launch;
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -28,14 +30,16 @@ public final class OpenClPrimitive implements Primitive {
     private final ReentrantLock taking = new ReentrantLock();
     private @Nullable ProgramHandle program; // guarded by this
     private @Nullable KernelBinaries binaries; // guarded by this
-    private final Cleaner.Cleanable ownReference;
+    private Cleaner.@Nullable Cleanable ownReference; // guarded by this; none with no program, since it keeps the engine in memory
     private boolean wasLoaded; // guarded by this
-    private volatile Duration compileTime = Duration.ZERO; // grows under the lock 'taking'
+    private boolean isKept; // guarded by this
+    private final LongAdder compileNanos = new LongAdder();
+    private final List<Runnable> whenCompiledAgain = new CopyOnWriteArrayList<>();
 
     /** A primitive just compiled: its binaries are still inside the driver. */
     static OpenClPrimitive compiled(KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
         OpenClPrimitive primitive = new OpenClPrimitive(descriptor, Origin.COMPILED, program, null);
-        primitive.compileTime = buildTime;
+        primitive.compileNanos.add(buildTime.toNanos());
         return primitive;
     }
 
@@ -68,9 +72,14 @@ public final class OpenClPrimitive implements Primitive {
 
     @Override
     public KernelBinaries getBinaries(BinaryKind kind) {
-        if (kind != BinaryKind.KERNEL || descriptor.getId().isEmpty()) {
-            return KernelBinaries.none();
-        }
+        return kind != BinaryKind.KERNEL || descriptor.getId().isEmpty() ? KernelBinaries.none() : binariesForEngines();
+    }
+
+    /**
+     * The binaries for other engines of this process, which need no id: within a process the descriptor itself is the key. None where the
+     * driver hands out none, or where the engine was closed before they were taken.
+     */
+    KernelBinaries binariesForEngines() {
         taking.lock(); // not the monitor: asking the driver may take as long as compiling, and others load meanwhile
         try {
             return takenOrTake();
@@ -94,7 +103,7 @@ public final class OpenClPrimitive implements Primitive {
         try {
             long start = System.nanoTime();
             KernelBinaries taken = live.engine().takeBinaries(live, completion.pendingGeometries());
-            compileTime = compileTime.plusNanos(System.nanoTime() - start);
+            compileNanos.add(System.nanoTime() - start);
             completion.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
                 binaries = taken;
@@ -108,7 +117,7 @@ public final class OpenClPrimitive implements Primitive {
 
     @Override
     public Duration compileTime() {
-        return compileTime;
+        return Duration.ofNanos(compileNanos.sum());
     }
 
     @Override
@@ -124,6 +133,73 @@ public final class OpenClPrimitive implements Primitive {
     @Override
     public void onBinariesComplete(Runnable action) {
         completion.onComplete(action);
+    }
+
+    @Override
+    public void outliveEngine() {
+        ProgramHandle live;
+        synchronized (this) {
+            isKept = true;
+            live = program; // also where the binaries are there: a program that was never loaded would keep the closed engine in memory
+        }
+        if (live != null) {
+            live.engine().takeBeforeClosing(this);
+        }
+    }
+
+    @Override
+    public void onCompiledAgain(Runnable action) {
+        whenCompiledAgain.add(action);
+    }
+
+    /** True where it will be loaded again and again, as one that a cache holds. */
+    synchronized boolean isKept() {
+        return isKept;
+    }
+
+    /** Releases a program that was made from this primitive when the primitive is not reachable any more, or when the result is cleaned. */
+    Cleaner.Cleanable releaseWithThis(ProgramHandle made) {
+        return CLEANER.register(this, made::release);
+    }
+
+    /** Its engine is closing: takes the binaries while there is something to take them from, and lets go of the program. */
+    void leaveEngine(OpenClEngine engine) {
+        try {
+            binariesForEngines();
+        } finally {
+            synchronized (this) {
+                if (program != null && program.engine() == engine) {
+                    dropProgram();
+                }
+            }
+        }
+    }
+
+    /**
+     * Compiled once more, in another engine. The program becomes this primitive's own where there is no other, or where its binaries are worth
+     * nothing, so that the next load need not compile again.
+     *
+     * @param refused the binaries that the engine could do nothing with; none where there were none
+     * @return a reference to the program for the resource that it was compiled for
+     */
+    ProgramHandle compiledAgain(ProgramHandle fresh, KernelBinaries refused, Duration took) {
+        compileNanos.add(took.toNanos());
+        boolean isAdopted;
+        synchronized (this) {
+            isAdopted = (program == null || program.isReleased()) && (binaries == null || binaries == refused) && fresh.retain();
+            if (isAdopted) {
+                dropProgram();
+                program = fresh;
+                binaries = null;
+                wasLoaded = true;
+                ownReference = CLEANER.register(this, fresh::release);
+            }
+        }
+        if (isAdopted) {
+            outliveEngine();
+        }
+        whenCompiledAgain.forEach(Runnable::run);
+        return fresh;
     }
 
     void launched(String kernel, Geometry geometry) {
@@ -145,8 +221,16 @@ public final class OpenClPrimitive implements Primitive {
         ProgramHandle live = program;
         // Without binaries the live program is all there is.
         if (live != null && wasLoaded && binaries != null && !binaries.isEmpty()) {
-            program = null;
-            ownReference.clean();
+            dropProgram();
+        }
+    }
+
+    private synchronized void dropProgram() {
+        Cleaner.Cleanable own = ownReference;
+        program = null;
+        ownReference = null;
+        if (own != null) {
+            own.clean();
         }
     }
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(NeedsPocl.Condition.class)
-@interface NeedsPocl {
+public @interface NeedsPocl {
     /** Looks for the device. */
     final class Condition implements ExecutionCondition {
         @Override

@@ -124,6 +124,12 @@ class SpyBinding extends ClBinding {
     }
 
     @Override
+    long createSubBuffer(long buffer, long offset, long bytes) {
+        calls.add("createSubBuffer");
+        return created("buffer", super.createSubBuffer(buffer, offset, bytes));
+    }
+
+    @Override
     void releaseBuffer(long buffer) {
         add("buffer", buffer, -1);
         super.releaseBuffer(buffer);

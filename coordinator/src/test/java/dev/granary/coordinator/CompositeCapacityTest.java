@@ -1,0 +1,114 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Target;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.primitive.CompositeDescriptor;
+import dev.granary.gpu.primitive.CompositeStatistics;
+import dev.granary.gpu.primitive.Implementation;
+import dev.granary.gpu.primitive.NoKernels;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The capacity of the level of primitives, as the facade has it; without a driver. */
+class CompositeCapacityTest {
+    private static final Target TARGET = NoKernels.target("one");
+
+    private final TestNode node;
+
+    CompositeCapacityTest(@TempDir Path directory) {
+        this.node = new TestNode(directory.resolve("local"), new FakeBucket());
+    }
+
+    /** A primitive that does nothing. */
+    private record Numbered(int number) {
+        static final Implementation<Numbered> NOTHING = (_, _) -> _ -> {};
+    }
+
+    /** Asks for these primitives, in order; how many had to be created. */
+    private static long ask(Granary granary, IntStream numbers) throws Exception {
+        long before = granary.statistics().composites().created();
+        for (int number : numbers.toArray()) {
+            granary.handle(new NoKernels(TARGET), CompositeDescriptor.builder(TARGET, new Numbered(number), Numbered.NOTHING).build()).close();
+        }
+        return granary.statistics().composites().created() - before;
+    }
+
+    private static List<Integer> sizeAndCapacity(Granary granary) {
+        CompositeStatistics counted = granary.statistics().composites();
+        return List.of(counted.size(), counted.capacity());
+    }
+
+    private Granary open(String... environment) throws ConfigException {
+        GranaryConfig.Builder config = GranaryConfig.builder().directory(node.directory);
+        Map<String, String> own = Map.of("XDG_CONFIG_HOME", node.directory + "-none");
+        return Granary.open(config.environment(
+                environment.length == 0 ? own : Map.of("XDG_CONFIG_HOME", node.directory + "-none", environment[0], environment[1])).build());
+    }
+
+    @Test
+    @DisplayName("M1 the default capacity is 1024, the size 0")
+    void standard() throws Exception {
+        try (Granary granary = open()) {
+            assertEquals(List.of(0, 1024), sizeAndCapacity(granary));
+        }
+    }
+
+    @Test
+    @DisplayName("M3 M13 capacity 22 by the environment: 30 distinct ones leave 22, the last; code wins over the environment")
+    void byEnvironment() throws Exception {
+        try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "22")) {
+            assertEquals(30, ask(granary, IntStream.range(0, 30)));
+            assertEquals(List.of(22, 22), sizeAndCapacity(granary));
+            assertEquals(0, ask(granary, IntStream.range(8, 30)));
+            granary.setPrimitiveCacheCapacity(30);
+            assertEquals(8, ask(granary, IntStream.range(0, 30)));
+            assertEquals(List.of(30, 30), sizeAndCapacity(granary));
+        }
+        try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "many")) {
+            assertEquals(List.of(0, 1024), sizeAndCapacity(granary));
+        }
+    }
+
+    @Test
+    @DisplayName("M4 M9 of 12, an equal or higher capacity keeps 12; lowering to 10 keeps the 10 most recently used, at once")
+    void lowered() throws Exception {
+        try (Granary granary = open()) {
+            ask(granary, IntStream.range(0, 12));
+            granary.setPrimitiveCacheCapacity(12);
+            granary.setPrimitiveCacheCapacity(24);
+            assertEquals(List.of(12, 24), sizeAndCapacity(granary));
+            ask(granary, IntStream.range(0, 2)); // used again, so 2 and 3 leave
+            granary.setPrimitiveCacheCapacity(10);
+            assertEquals(List.of(10, 10), sizeAndCapacity(granary));
+            assertEquals(0, ask(granary, IntStream.concat(IntStream.range(0, 2), IntStream.range(4, 12))));
+            assertEquals(2, ask(granary, IntStream.range(2, 4)));
+        }
+    }
+
+    @Test
+    @DisplayName("M2 capacity 0 clears and disables, raising it enables again; a negative one is refused and changes nothing")
+    void zero() throws Exception {
+        try (Granary granary = open()) {
+            ask(granary, IntStream.range(0, 5));
+            granary.setPrimitiveCacheCapacity(0);
+            assertEquals(List.of(0, 0), sizeAndCapacity(granary));
+            assertEquals(10, ask(granary, IntStream.range(0, 5)) + ask(granary, IntStream.range(0, 5)));
+            granary.setPrimitiveCacheCapacity(5);
+            assertEquals(5, ask(granary, IntStream.range(0, 5)) + ask(granary, IntStream.range(0, 5)));
+            String said = String.valueOf(
+                    assertThrows(IllegalArgumentException.class, () -> granary.setPrimitiveCacheCapacity(-1)).getMessage());
+            assertTrue(said.contains("-1"), said);
+            assertEquals(List.of(5, 5), sizeAndCapacity(granary));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.RestoreException;
+import dev.granary.gpu.KernelDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Primitives that outlive their engine: compiled once, loaded into engines that open and close. */
+@NeedsPocl
+class EngineReopenedTest {
+    private final SpiedDriver driver = new SpiedDriver();
+    private final AtomicInteger compiledAgain = new AtomicInteger();
+    private WeakReference<OpenClEngine> opened = new WeakReference<>(null);
+
+    @AfterEach
+    void nothingStays() {
+        assertEquals(Map.of(), driver.alive());
+    }
+
+    private static KernelDescriptor.Builder sample(OpenClEngine engine) {
+        return Samples.builder(engine.target());
+    }
+
+    private OpenClPrimitive createAndClose(boolean isCacheable) throws Exception {
+        try (OpenClEngine engine = driver.open()) {
+            opened = new WeakReference<>(engine);
+            KernelDescriptor.Builder sample = sample(engine);
+            OpenClPrimitive primitive = engine.create(isCacheable ? sample.build() : sample.header("clock.clh", "#define NOW __TIME__").build());
+            primitive.outliveEngine();
+            primitive.onCompiledAgain(compiledAgain::incrementAndGet);
+            return primitive;
+        }
+    }
+
+    private void runInNewEngine(OpenClPrimitive primitive) throws Exception {
+        try (OpenClEngine engine = driver.open(); OpenClKernels kernels = engine.load(primitive)) {
+            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+        }
+    }
+
+    @Test
+    @DisplayName("A primitive whose first engine is closed at once serves every later engine without compiling")
+    void closedAtOnce() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        assertEquals(1, driver.calls("programBinary"), "taken when the engine closed");
+        for (int i = 0; i < 20; i++) {
+            runInNewEngine(primitive);
+        }
+        assertEquals(1, driver.compiles());
+        assertEquals(20, driver.restores());
+        assertEquals(0, compiledAgain.get());
+        assertFalse(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+    }
+
+    @Test
+    @DisplayName("K13 a primitive with the empty id serves later engines without compiling too, and still hands out no binaries")
+    void notCacheable() throws Exception {
+        OpenClPrimitive primitive = createAndClose(false);
+        assertTrue(primitive.descriptor().getId().isEmpty());
+        for (int i = 0; i < 5; i++) {
+            runInNewEngine(primitive);
+        }
+        assertEquals(1, driver.compiles());
+        assertEquals(0, compiledAgain.get());
+        assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+    }
+
+    @Test
+    @DisplayName("Two contexts at once: one compile, both compute")
+    void twoContexts() throws Exception {
+        try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
+            OpenClPrimitive primitive = first.create(sample(first).build());
+            try (OpenClKernels here = first.load(primitive); OpenClKernels there = second.load(primitive)) {
+                Samples.checkReverse(first, here, Samples.SMALL_GROUPS);
+                Samples.checkReverse(second, there, Samples.SMALL_GROUPS);
+            }
+        }
+        assertEquals(1, driver.compiles());
+        assertEquals(1, driver.restores());
+    }
+
+    @Test
+    @DisplayName("A primitive that nobody keeps costs its engine nothing when it closes; loaded all the same, it is compiled once more, and told")
+    void notKept() throws Exception {
+        OpenClPrimitive primitive;
+        try (OpenClEngine engine = driver.open()) {
+            primitive = engine.create(sample(engine).build());
+            primitive.onCompiledAgain(compiledAgain::incrementAndGet);
+        }
+        assertEquals(0, driver.calls("programBinary"));
+        Duration first = primitive.compileTime();
+        for (int i = 0; i < 3; i++) {
+            runInNewEngine(primitive);
+        }
+        assertEquals(2, driver.compiles(), "once more, and kept then");
+        assertEquals(1, compiledAgain.get());
+        assertTrue(primitive.compileTime().compareTo(first) > 0, "what it cost is counted");
+    }
+
+    @Test
+    @DisplayName("D12 a driver that hands out no binaries: each engine compiles once, however often it loads, and each time is told")
+    void mute() throws Exception {
+        driver.mute();
+        OpenClPrimitive primitive = createAndClose(true);
+        for (int i = 1; i <= 3; i++) {
+            try (OpenClEngine engine = driver.open()) {
+                for (int j = 0; j < 3; j++) {
+                    try (OpenClKernels kernels = engine.load(primitive)) {
+                        Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+                    }
+                }
+            }
+            assertEquals(1 + i, driver.compiles());
+            assertEquals(i, compiledAgain.get());
+        }
+    }
+
+    @Test
+    @DisplayName("D11 a driver that refuses the binaries in memory: compiled once more, told, and no loop")
+    void refused() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        driver.failAfter("createProgramWithBinary", 0);
+        for (int i = 0; i < 3; i++) {
+            runInNewEngine(primitive);
+        }
+        assertEquals(2, driver.compiles());
+        assertEquals(1, compiledAgain.get());
+    }
+
+    @Test
+    @DisplayName("Neither binaries nor a compiler: the refusal says both, nothing stays, and the next load works")
+    void neither() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        driver.failAfter("createProgramWithBinary", 0);
+        driver.failAfter("createProgramWithSource", 0);
+        try (OpenClEngine engine = driver.open()) {
+            String said = String.valueOf(assertThrows(RestoreException.class, () -> engine.load(primitive)).getMessage());
+            assertTrue(said.contains("no binaries") && said.contains("createProgramWithSource"), said);
+        }
+        runInNewEngine(primitive);
+        assertEquals(0, compiledAgain.get());
+    }
+
+    @Test
+    @DisplayName("Binaries that cannot be taken do not keep an engine from closing")
+    void takingFails() throws Exception {
+        OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), new ClBinding() {
+            @Override
+            MemorySegment programBinary(long program) {
+                throw new OpenClException("clGetProgramInfo", -5);
+            }
+        });
+        OpenClPrimitive primitive = engine.create(sample(engine).build());
+        primitive.outliveEngine();
+        engine.close();
+        assertThrows(IllegalStateException.class, () -> engine.buffer(4));
+        runInNewEngine(primitive);
+        assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("A primitive that a cache holds is made from its binaries once for each engine, however often it is loaded, and freed with it")
+    void madeOnce() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        for (int i = 1; i <= 3; i++) {
+            try (OpenClEngine engine = driver.open()) {
+                for (int j = 0; j < 10; j++) {
+                    try (OpenClKernels one = engine.load(primitive); OpenClKernels other = engine.load(primitive)) {
+                        Samples.checkReverse(engine, one, Samples.SMALL_GROUPS);
+                        Samples.checkReverse(engine, other, Samples.SMALL_GROUPS);
+                    }
+                    assertEquals(List.of(0L, 1L), List.of(driver.alive("kernel"), driver.alive("program")));
+                }
+            }
+            assertEquals(i, driver.restores());
+            assertEquals(0, driver.alive("program"));
+        }
+    }
+
+    @Test
+    @DisplayName("Eight threads load one primitive into engines of their own and into one that closes under them: no other compile, nothing stays")
+    void threads() throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        OpenClEngine shared = driver.open();
+        CountDownLatch working = new CountDownLatch(8);
+        try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> ends = new ArrayList<>();
+            for (int t = 0; t < 8; t++) {
+                ends.add(threads.submit(() -> {
+                    for (int i = 0; i < 5; i++) {
+                        try (OpenClKernels kernels = shared.load(primitive)) {
+                            Samples.checkReverse(shared, kernels, Samples.SMALL_GROUPS);
+                        } catch (IllegalStateException e) {
+                            assertTrue(String.valueOf(e.getMessage()).contains("closed"), e.getMessage());
+                        } finally {
+                            working.countDown();
+                        }
+                        runInNewEngine(primitive);
+                    }
+                    return true;
+                }));
+            }
+            working.await();
+            shared.close();
+            for (Future<?> end : ends) {
+                end.get();
+            }
+        }
+        assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("The live program of a primitive that nobody holds any more is released while its engine is open")
+    void releasedWithThePrimitive() throws Exception {
+        try (OpenClEngine engine = driver.open()) {
+            loadAndForget(engine);
+            assertEquals(1, driver.restores());
+            assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+                while (driver.alive("program") > 0) {
+                    System.gc();
+                }
+            });
+        }
+    }
+
+    private void loadAndForget(OpenClEngine engine) throws Exception {
+        OpenClPrimitive primitive = createAndClose(true);
+        engine.load(primitive).close();
+        assertEquals(1, driver.alive("program"));
+    }
+
+    private OpenClPrimitive restoreAndClose(OpenClPrimitive from) throws Exception {
+        try (OpenClEngine engine = driver.open()) {
+            opened = new WeakReference<>(engine);
+            OpenClPrimitive restored = engine.create(from.descriptor(), from.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
+            restored.outliveEngine();
+            return restored;
+        }
+    }
+
+    private void awaitCollected() {
+        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+            while (!opened.refersTo(null)) {
+                System.gc();
+            }
+        });
+    }
+
+    @Test
+    @DisplayName("A primitive keeps no closed engine in memory, neither one that was compiled nor one that was restored and never loaded")
+    void engineIsFree() throws Exception {
+        OpenClPrimitive compiled = createAndClose(true);
+        awaitCollected();
+        OpenClPrimitive restored = restoreAndClose(compiled);
+        awaitCollected();
+        runInNewEngine(compiled);
+        runInNewEngine(restored);
+        assertEquals(1, driver.compiles());
+        assertEquals(1, driver.calls("programBinary"));
+    }
+}
