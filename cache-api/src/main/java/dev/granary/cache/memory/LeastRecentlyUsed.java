@@ -1,13 +1,14 @@
 package dev.granary.cache.memory;
 
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the values that were used last. A hit is one look-up in a map and a note in memory of its thread's own. */
+/** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
 final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
-    private final ConcurrentHashMap<K, Slot<K, V>> slots = new ConcurrentHashMap<>();
-    private final Recency<K, V> recency = new Recency<>();
+    private final SlotTable<K, V> slots = new SlotTable<>();
+    private final Stripes stripes = new Stripes();
+    private final RecencyClock clock = new RecencyClock();
+    private final Recency<K, V> recency = new Recency<>(stripes, clock);
     private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
     private volatile int capacity;
 
@@ -17,17 +18,29 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public @Nullable V find(K key) {
-        Slot<K, V> slot = slots.get(key);
+        Slot<K, V> slot = slots.find(key);
         if (slot == null) {
             return null;
         }
-        recency.use(slot);
+        long id = Thread.currentThread().threadId();
+        if (!Stripe.note(stripes.notes(id), id, slot.index)) {
+            use(slot);
+        }
         return slot.value;
+    }
+
+    private void use(Slot<K, V> slot) {
+        Stripe mine = stripes.mine();
+        if (mine != null) {
+            mine.use(slot.index, clock);
+        } else {
+            recency.useOfCrowd(slot);
+        }
     }
 
     @Override
     public @Nullable V peek(K key) {
-        Slot<K, V> slot = slots.get(key);
+        Slot<K, V> slot = slots.find(key);
         return slot == null ? null : slot.value;
     }
 
@@ -37,7 +50,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
         try {
             if (capacity > 0) {
                 evictTo(capacity - 1);
-                slots.put(key, recency.add(key, value));
+                slots.add(recency.add(key, value));
             }
         } finally {
             changing.unlock();
@@ -65,6 +78,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
         try {
             this.capacity = capacity;
             evictTo(capacity);
+            slots.trim();
         } finally {
             changing.unlock();
         }
@@ -72,12 +86,12 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public long hits() {
-        return recency.hits();
+        return stripes.hits();
     }
 
     private void evictTo(int size) {
         while (recency.size() > size) {
-            slots.remove(recency.removeOldest().key);
+            slots.remove(recency.removeOldest());
         }
     }
 }

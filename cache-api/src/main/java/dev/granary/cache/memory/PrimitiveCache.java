@@ -26,6 +26,7 @@ public final class PrimitiveCache<K, V> {
     public static final int DEFAULT_CAPACITY = 1024;
 
     private final Kept<K, V> kept;
+    private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that: called without a detour
     private final SingleFlight<K, V> flights;
 
     /**
@@ -50,6 +51,7 @@ public final class PrimitiveCache<K, V> {
             case LRU -> new LeastRecentlyUsed<>(checked(capacity));
             case W_TINY_LFU -> new TinyLfu<>(checked(capacity));
         };
+        this.lru = kept instanceof LeastRecentlyUsed<K, V> that ? that : null;
         this.flights = new SingleFlight<>(kept);
     }
 
@@ -69,7 +71,7 @@ public final class PrimitiveCache<K, V> {
      * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        V value = kept.find(key);
+        V value = lru != null ? lru.find(key) : kept.find(key);
         return value != null ? value : flights.get(key, builder);
     }
 

@@ -16,8 +16,8 @@ final class Recency<K, V> implements RecencyClock.Timekeeper {
     private static final int FIRST_SLOTS = 64;
     private static final int SLACK = 64; // numbers that may be unused before the values are numbered anew
 
-    private final Stripes stripes = new Stripes();
-    private final RecencyClock clock = new RecencyClock();
+    private final Stripes stripes;
+    private final RecencyClock clock;
     private final AtomicLong crowdTime = new AtomicLong(); // of all threads without a stripe
     private @Nullable Slot<K, V>[] slots = array(FIRST_SLOTS);
     private int end; // no number is as high
@@ -28,24 +28,18 @@ final class Recency<K, V> implements RecencyClock.Timekeeper {
     private long base; // what stamps in the queue are counted from
     private int numberBits;
 
-    /** Notes that {@code slot} is used now, and counts it as a hit. Any thread. */
-    void use(Slot<K, V> slot) {
-        Stripe mine = stripes.mine();
-        if (mine != null) {
-            mine.use(slot.index, clock);
-        } else {
-            useOfCrowd(slot);
-        }
-    }
-
-    long hits() {
-        return stripes.hits();
+    Recency(Stripes stripes, RecencyClock clock) {
+        this.stripes = stripes;
+        this.clock = clock;
     }
 
     @Override
     public long time() {
         return crowdTime.get();
     }
+
+    @Override
+    public void lose() {}
 
     int size() {
         return end - freeCount;
@@ -63,7 +57,7 @@ final class Recency<K, V> implements RecencyClock.Timekeeper {
         if (number == slots.length) {
             slots = Arrays.copyOf(slots, 2 * number);
         }
-        Slot<K, V> slot = new Slot<>(key, value, number, now);
+        Slot<K, V> slot = new Slot<>(key, key.hashCode(), value, number, now);
         slots[number] = slot;
         return slot;
     }
@@ -90,7 +84,8 @@ final class Recency<K, V> implements RecencyClock.Timekeeper {
         return slot;
     }
 
-    private void useOfCrowd(Slot<K, V> slot) {
+    /** Notes a use by a thread without a stripe, and counts it as a hit. Any thread, without the lock. */
+    void useOfCrowd(Slot<K, V> slot) {
         stripes.countCrowd();
         while (true) {
             RecencyClock.Timekeeper former = clock.current();

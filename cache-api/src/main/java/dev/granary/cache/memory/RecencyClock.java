@@ -16,10 +16,16 @@ final class RecencyClock {
     /** Something that has a time. */
     interface Timekeeper {
         long time();
+
+        /** It is no more its turn. May come late, when it has taken the turn again; then it has to do so once more. */
+        void lose();
     }
 
     /** A time that stands still. */
-    record Moment(long time) implements Timekeeper {}
+    private record Moment(long time) implements Timekeeper {
+        @Override
+        public void lose() {}
+    }
 
     private static VarHandle turn() {
         try {
@@ -29,21 +35,25 @@ final class RecencyClock {
         }
     }
 
-    boolean isTurnOf(Timekeeper timekeeper) {
-        return turn == timekeeper;
-    }
-
+    /** Whose turn it is. */
     Timekeeper current() {
         return turn;
     }
 
     /** Gives the turn to {@code next}, whose time is later than that of {@code former}; false where it is no more the turn of {@code former}. */
     boolean pass(Timekeeper former, Timekeeper next) {
-        return TURN.compareAndSet(this, former, next);
+        if (!TURN.compareAndSet(this, former, next)) {
+            return false;
+        }
+        if (former != next) {
+            former.lose();
+        }
+        return true;
     }
 
     /** From now on it is later than {@code time}. */
     void passed(long time) {
-        turn = new Moment(time);
+        Timekeeper former = (Timekeeper) TURN.getAndSet(this, new Moment(time));
+        former.lose();
     }
 }

@@ -4,44 +4,73 @@ import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
 /**
- * What one thread notes: how often it used a cache, and which value at what time. Only that thread writes, to memory of its own, so a use costs
- * neither an atomic operation nor a cache line that another thread has. Others read at any time, and see all uses that are ordered before.
+ * What one thread notes: how often it used a cache, and which value at what time. Only that thread writes, to an array of its own, so a use costs
+ * neither an atomic operation nor a cache line that another thread writes. Others read at any time, and see all uses that are ordered before.
  */
 final class Stripe implements RecencyClock.Timekeeper {
-    /** A thread that has spent its turns gets one more after so many uses: a turn costs as much as some ten uses, for all threads. */
-    static final int USES_PER_TURN = 1024;
+    /** A thread that has spent its turns gets one more after so many hits: taking a turn costs as much as some ten hits, for all threads. */
+    static final int HITS_PER_TURN = 1024;
 
     /** How many turns a thread may take at once, and after each value that it adds. */
     static final int TURNS_AT_ONCE = 64;
 
     private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
-    private static final int TIME = APART;
-    private static final int HITS = APART + 1;
-    private static final int STAMPS = APART + 2;
+    private static final int OWNER = APART; // the thread's id: ids are never used twice
+    private static final int TURN = APART + 1; // 1 from when the owner takes the turn until another one does
+    private static final int TIME = APART + 2;
+    private static final int HITS = APART + 3;
+    private static final int STAMPS = APART + 4;
     private static final int FIRST_STAMPS = 64;
-    private static final long BURST = (long) USES_PER_TURN * TURNS_AT_ONCE;
+    private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
 
-    final long owner; // the thread's id: ids are never used twice
+    private final long[][] table; // of all stripes: their arrays at first hand, one step less on the way of a hit
+    private final int place;
     private final WeakReference<Thread> thread;
-    private volatile long[] cells;
-    private long nextTurn = -BURST; // not before so many hits
+    private volatile long[] notes;
+    private long nextTurn; // not before so many hits
     private long floor; // what was noted up to this time belongs to other values; under the lock of who evicts
 
     /** A stripe of nobody. */
-    Stripe() {
-        this.owner = -1;
+    Stripe(long[][] table, int place) {
+        this.table = table;
+        this.place = place;
         this.thread = new WeakReference<>(null);
-        this.cells = new long[STAMPS];
+        this.notes = new long[STAMPS + FIRST_STAMPS + APART];
+        notes[OWNER] = -1;
+        table[place] = notes;
     }
 
-    /** A stripe for a thread that goes on where another one, which has ended, left off. */
-    Stripe(Thread thread, Stripe predecessor) {
-        this.owner = thread.threadId();
-        this.thread = new WeakReference<>(thread);
-        long[] notes = predecessor.cells;
-        this.cells = notes.length > STAMPS ? notes : new long[STAMPS + FIRST_STAMPS + APART];
+    /** A stripe for this thread, which goes on where another one, which has ended, left off. */
+    Stripe(Stripe predecessor) {
+        Thread owner = Thread.currentThread();
+        this.table = predecessor.table;
+        this.place = predecessor.place;
+        this.thread = new WeakReference<>(owner);
+        this.notes = predecessor.notes;
         this.floor = predecessor.floor;
         this.nextTurn = notes[HITS] - BURST;
+        notes[TURN] = 0;
+        notes[OWNER] = owner.threadId();
+    }
+
+    /**
+     * The whole of a usual hit: notes in {@code notes} that the thread with {@code id} uses the value with {@code number}. False, and nothing done,
+     * where that thread has to call {@link #use} or {@link #count} instead.
+     */
+    static boolean note(long[] notes, long id, int number) {
+        int at = STAMPS + number;
+        if (at >= notes.length || notes[OWNER] != id || notes[TURN] == 0) {
+            return false;
+        }
+        long now = notes[TIME] + 1;
+        notes[TIME] = now;
+        notes[at] = now;
+        notes[HITS]++;
+        return true;
+    }
+
+    boolean isOf(long id) {
+        return notes[OWNER] == id;
     }
 
     /** True where no thread will write here any more. */
@@ -52,70 +81,76 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     /** Counts a hit. For the owner. */
     void count() {
-        cells[HITS]++;
+        notes[HITS]++;
     }
 
-    /** Notes a use of the value at {@code index}, and counts it as a hit. For the owner. */
-    void use(int index, RecencyClock clock) {
-        long[] notes = cells;
-        long now = clock.isTurnOf(this) ? notes[TIME] + 1 : inTurn(notes, clock);
-        notes[TIME] = now;
-        notes[HITS]++;
-        int at = STAMPS + index;
-        if (at < notes.length) {
-            notes[at] = now;
-        } else {
-            grown(at)[at] = now;
+    /** Notes a use of the value with {@code number}, and counts it as a hit. For the owner. */
+    void use(int number, RecencyClock clock) {
+        int at = STAMPS + number;
+        if (at >= notes.length) {
+            grow(at);
         }
+        long[] mine = notes;
+        long now = mine[TURN] != 0 ? mine[TIME] + 1 : inTurn(mine, clock);
+        mine[TIME] = now;
+        mine[at] = now;
+        mine[HITS]++;
     }
 
     /** Allows turns again at once. For the owner. */
     void refresh() {
-        nextTurn = Math.min(nextTurn, cells[HITS] - BURST);
+        nextTurn = Math.min(nextTurn, notes[HITS] - BURST);
+    }
+
+    @Override
+    public void lose() {
+        notes[TURN] = 0;
     }
 
     @Override
     public long time() {
-        return cells[TIME];
+        return notes[TIME];
     }
 
     long hits() {
-        return cells[HITS];
+        return notes[HITS];
     }
 
-    /** When the value at {@code index} was last used here; 0 for never. */
-    long stamp(int index) {
-        long[] notes = cells;
-        int at = STAMPS + index;
-        long stamp = at < notes.length ? notes[at] : 0;
+    /** When the value with {@code number} was last used here; 0 for never. */
+    long stamp(int number) {
+        long[] current = notes;
+        int at = STAMPS + number;
+        long stamp = at < current.length ? current[at] : 0;
         return stamp > floor ? stamp : 0;
     }
 
-    /** Forgets all that was noted so far. Under the lock of who evicts. */
+    /** Forgets which values were used so far. Under the lock of who evicts. */
     void forget() {
         floor = time();
     }
 
     /** The time of the next use while it is another's turn: with a turn, if one is allowed, else by the own count. */
-    private long inTurn(long[] notes, RecencyClock clock) {
-        long hits = notes[HITS];
+    private long inTurn(long[] mine, RecencyClock clock) {
+        long hits = mine[HITS];
         if (hits < nextTurn) {
-            return notes[TIME] + 1;
+            return mine[TIME] + 1;
         }
-        nextTurn = Math.max(nextTurn, hits - BURST) + USES_PER_TURN;
+        nextTurn = Math.max(nextTurn, hits - BURST) + HITS_PER_TURN;
         while (true) {
             RecencyClock.Timekeeper former = clock.current();
-            long now = Math.max(notes[TIME], former.time()) + 1;
-            notes[TIME] = now; // before it is this one's turn, so that the next goes on from here
+            long now = Math.max(mine[TIME], former.time()) + 1;
+            mine[TIME] = now; // before it is this one's turn, so that the next goes on from here
+            mine[TURN] = 1;
             if (clock.pass(former, this)) {
                 return now;
             }
         }
     }
 
-    private long[] grown(int at) {
-        long[] more = Arrays.copyOf(cells, Math.max(2 * cells.length, at + 1 + APART));
-        cells = more;
-        return more;
+    private void grow(int at) {
+        long[] more = Arrays.copyOf(notes, Math.max(2 * notes.length, at + 1 + APART));
+        more[TURN] = 0; // it may be lost meanwhile
+        notes = more;
+        table[place] = more;
     }
 }

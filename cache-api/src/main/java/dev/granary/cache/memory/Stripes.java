@@ -15,7 +15,8 @@ final class Stripes {
     private static final int STEP = 21; // between the places of one thread
     private static final int VISITS = 16; // in the crowd, without another visitor at the same place, before a thread gets a stripe
 
-    private final Stripe[] table; // by thread id
+    private final long[][] notes; // of the stripes, by place
+    private final Stripe[] table; // by the last bits of the owner's id, or at another place of that thread
     private final long[] visitors; // who of the crowd came last, and how often it came; races lose visits
     private final int[] visits;
     private final LongAdder crowdHits = new LongAdder();
@@ -23,17 +24,34 @@ final class Stripes {
 
     Stripes() {
         int places = Math.max(LEAST, Integer.highestOneBit(2 * PER_PROCESSOR * Runtime.getRuntime().availableProcessors() - 1));
+        notes = new long[places][];
         table = new Stripe[places];
-        Arrays.fill(table, new Stripe());
+        Arrays.setAll(table, place -> new Stripe(notes, place));
         visitors = new long[places];
         visits = new int[places];
+    }
+
+    /** Where the thread with {@code id} finds what {@link Stripe#note} takes, if it has a stripe at its first place. */
+    long[] notes(long id) {
+        return notes[(int) id & (notes.length - 1)];
     }
 
     /** The stripe of this thread; null where it belongs to the crowd. */
     @Nullable Stripe mine() {
         long id = Thread.currentThread().threadId();
-        Stripe stripe = table[(int) id & (table.length - 1)];
-        return stripe.owner == id ? stripe : elsewhere(id);
+        for (int i = 0; i < PLACES_OF_ONE; i++) {
+            Stripe stripe = table[place(id, i)];
+            if (stripe.isOf(id)) {
+                return stripe;
+            }
+        }
+        int first = place(id, 0);
+        if (visitors[first] != id) {
+            visitors[first] = id;
+            visits[first] = 0;
+            return null;
+        }
+        return ++visits[first] < VISITS ? null : settle();
     }
 
     /** Counts a hit of this thread. */
@@ -65,22 +83,6 @@ final class Stripes {
         return owned;
     }
 
-    private @Nullable Stripe elsewhere(long id) {
-        for (int i = 1; i < PLACES_OF_ONE; i++) {
-            Stripe stripe = table[place(id, i)];
-            if (stripe.owner == id) {
-                return stripe;
-            }
-        }
-        int first = place(id, 0);
-        if (visitors[first] != id) {
-            visitors[first] = id;
-            visits[first] = 0;
-            return null;
-        }
-        return ++visits[first] < VISITS ? null : settle();
-    }
-
     private int place(long id, int number) {
         return ((int) id + number * STEP) & (table.length - 1);
     }
@@ -92,7 +94,7 @@ final class Stripes {
             int place = place(me.threadId(), i);
             Stripe former = table[place];
             if (former.isAbandoned()) {
-                Stripe mine = new Stripe(me, former);
+                Stripe mine = new Stripe(former);
                 Stripe[] all = Arrays.stream(owned).filter(stripe -> stripe != former).toArray(Stripe[]::new);
                 all = Arrays.copyOf(all, all.length + 1);
                 all[all.length - 1] = mine;
