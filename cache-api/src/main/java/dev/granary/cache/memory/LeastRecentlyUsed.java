@@ -3,9 +3,11 @@ package dev.granary.cache.memory;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
-final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
-    private final SlotTable<K, V> slots = new SlotTable<>();
+/**
+ * Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. It is its table, instead of
+ * having one, because each object on the way of a hit costs a tenth of the hit.
+ */
+final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V> {
     private final Stripes stripes = new Stripes();
     private final RecencyClock clock = new RecencyClock();
     private final Recency<K, V> recency = new Recency<>(stripes, clock);
@@ -18,7 +20,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public @Nullable V find(K key) {
-        Slot<K, V> slot = slots.find(key);
+        Slot<K, V> slot = slot(key);
         if (slot == null) {
             return null;
         }
@@ -40,7 +42,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public @Nullable V peek(K key) {
-        Slot<K, V> slot = slots.find(key);
+        Slot<K, V> slot = slot(key);
         return slot == null ? null : slot.value;
     }
 
@@ -50,7 +52,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
         try {
             if (capacity > 0) {
                 evictTo(capacity - 1);
-                slots.add(recency.add(key, value));
+                add(recency.add(key, value));
             }
         } finally {
             changing.unlock();
@@ -78,7 +80,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
         try {
             this.capacity = capacity;
             evictTo(capacity);
-            slots.trim();
+            trim();
         } finally {
             changing.unlock();
         }
@@ -91,7 +93,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     private void evictTo(int size) {
         while (recency.size() > size) {
-            slots.remove(recency.removeOldest());
+            remove(recency.removeOldest());
         }
     }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit.
  */
-final class SlotTable<K, V> {
+class SlotTable<K, V> {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Slot[].class);
     private static final Slot<Object, Object> GONE = new Slot<>(new Object(), 0, new Object(), -1, 0);
     private static final int LEAST = 64;
@@ -23,7 +23,8 @@ final class SlotTable<K, V> {
     private int size;
     private int taken; // by slots, and by such as are gone
 
-    @Nullable Slot<K, V> find(K key) {
+    /** The slot of {@code key}. Any thread. */
+    final @Nullable Slot<K, V> slot(K key) {
         int hash = key.hashCode();
         @Nullable Slot<?, ?>[] array = places;
         int last = array.length - 1;
@@ -41,7 +42,7 @@ final class SlotTable<K, V> {
     }
 
     /** Adds a slot whose key is not there. */
-    void add(Slot<K, V> slot) {
+    final void add(Slot<K, V> slot) {
         if (taken + 1 > places.length / 8 * 3) {
             fit(size + 1);
         }
@@ -50,7 +51,7 @@ final class SlotTable<K, V> {
     }
 
     /** Takes out a slot that is there. */
-    void remove(Slot<K, V> slot) {
+    final void remove(Slot<K, V> slot) {
         @Nullable Slot<?, ?>[] array = places;
         int last = array.length - 1;
         int place = home(slot.hash, last);
@@ -63,7 +64,7 @@ final class SlotTable<K, V> {
     }
 
     /** Gives memory back, after many have left. */
-    void trim() {
+    final void trim() {
         if (places.length > LEAST && size < places.length / 16) {
             fit(size);
         }

@@ -1,0 +1,95 @@
+package dev.granary.cache.memory;
+
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.jetbrains.lincheck.LincheckAssertionError;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lincheck's model checker on the single flight, in a JVM of its own. Prints one line each for the cache, and for one without the single
+ * flight. A value is the number of the build that made it: a second build of one key shows as 2.
+ */
+public final class ModelCheck {
+    static final String LINEARIZABLE = "linearizable";
+    static final String NOT_LINEARIZABLE = "not linearizable";
+
+    private static final int SCENARIOS = 6;
+    private static final int INTERLEAVINGS = 150;
+
+    private ModelCheck() {}
+
+    /** What threads do with the cache. */
+    public static class Cached {
+        private final PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
+        private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
+
+        /** Gets a value that may have to be built. */
+        @Operation
+        public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
+            return cache.get(key, builds::incrementAndGet);
+        }
+
+        /** Gets a value if it is there. */
+        @Operation
+        public @Nullable Integer peek(@Param(gen = IntGen.class, conf = "1:2") int key) {
+            return cache.peek(key);
+        }
+
+        /** Counts. */
+        @Operation
+        public int size() {
+            return cache.size();
+        }
+
+        /** Gets a value that cannot be built. */
+        @Operation
+        public String failing() {
+            try {
+                return "built " + cache.get(3, _ -> {
+                    throw new IllegalArgumentException("on purpose");
+                });
+            } catch (IllegalArgumentException e) {
+                return "failed";
+            }
+        }
+    }
+
+    /** The same without the single flight: looks, builds, keeps. */
+    public static class Racy {
+        private final Kept<Integer, Integer> kept = new LeastRecentlyUsed<>(10);
+        private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
+
+        /** Gets a value that may have to be built. */
+        @Operation
+        public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
+            Integer found = kept.find(key);
+            if (found != null) {
+                return found;
+            }
+            int built = builds.incrementAndGet(key);
+            kept.keep(key, built);
+            return built;
+        }
+    }
+
+    /** Runs both. */
+    public static void main(String[] arguments) {
+        System.out.println("cache: " + verdict(Cached.class));
+        System.out.println("without single flight: " + verdict(Racy.class));
+        System.exit(0); // Lincheck leaves threads
+    }
+
+    private static String verdict(Class<?> operations) {
+        try {
+            new ModelCheckingOptions().iterations(SCENARIOS).invocationsPerIteration(INTERLEAVINGS).threads(2).actorsPerThread(3)
+                    .actorsBefore(1).actorsAfter(1).check(operations);
+            return LINEARIZABLE;
+        } catch (LincheckAssertionError e) {
+            System.out.println(e.getMessage());
+            return NOT_LINEARIZABLE;
+        }
+    }
+}
