@@ -49,7 +49,7 @@ public final class Granary implements AutoCloseable {
     private Granary(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
-        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
+        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
         this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
