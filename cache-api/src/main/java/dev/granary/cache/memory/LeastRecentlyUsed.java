@@ -3,35 +3,40 @@ package dev.granary.cache.memory;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. It is its table, instead of
- * having one, because each object on the way of a hit costs a tenth of the hit.
- */
-final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V> {
+/** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
+final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
+    private final SlotTable<K, V> slots;
     private final Stripes stripes = new Stripes();
     private final RecencyClock clock = new RecencyClock();
     private final Recency<K, V> recency = new Recency<>(stripes, clock);
     private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
     private volatile int capacity;
 
-    LeastRecentlyUsed(int capacity) {
+    /** Keeps in {@code slots}, an empty table, which nobody else changes. */
+    LeastRecentlyUsed(SlotTable<K, V> slots, int capacity) {
+        this.slots = slots;
         this.capacity = capacity;
     }
 
     @Override
     public @Nullable V find(K key) {
-        Slot<K, V> slot = slot(key);
+        Slot<K, V> slot = slots.slot(key);
         if (slot == null) {
             return null;
         }
-        long id = Thread.currentThread().threadId();
-        if (!Stripe.note(stripes.notes(id), id, slot.index)) {
-            use(slot);
-        }
+        use(slot);
         return slot.value;
     }
 
-    private void use(Slot<K, V> slot) {
+    /** Notes that a slot of the table is used now, and counts it as a hit. */
+    void use(Slot<K, V> slot) {
+        long id = Thread.currentThread().threadId();
+        if (!Stripe.note(stripes.notes(id), id, slot.index)) {
+            useOtherwise(slot);
+        }
+    }
+
+    private void useOtherwise(Slot<K, V> slot) {
         Stripe mine = stripes.mine();
         if (mine != null) {
             mine.use(slot.index, clock);
@@ -42,7 +47,7 @@ final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V
 
     @Override
     public @Nullable V peek(K key) {
-        Slot<K, V> slot = slot(key);
+        Slot<K, V> slot = slots.slot(key);
         return slot == null ? null : slot.value;
     }
 
@@ -52,7 +57,7 @@ final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V
         try {
             if (capacity > 0) {
                 evictTo(capacity - 1);
-                add(recency.add(key, value));
+                slots.add(recency.add(key, value));
             }
         } finally {
             changing.unlock();
@@ -80,7 +85,7 @@ final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V
         try {
             this.capacity = capacity;
             evictTo(capacity);
-            trim();
+            slots.trim();
         } finally {
             changing.unlock();
         }
@@ -93,7 +98,7 @@ final class LeastRecentlyUsed<K, V> extends SlotTable<K, V> implements Kept<K, V
 
     private void evictTo(int size) {
         while (recency.size() > size) {
-            remove(recency.removeOldest());
+            slots.remove(recency.removeOldest());
         }
     }
 }

@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
  * @param <K> keys, with cheap equality and hash code
  * @param <V> values, shared by all callers
  */
-public final class PrimitiveCache<K, V> {
+public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
     /** The capacity where nobody chose one, in entries. */
     public static final int DEFAULT_CAPACITY = 1024;
 
     private final Kept<K, V> kept;
-    private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that: called without a detour
+    private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that; its slots are in this table
     private final SingleFlight<K, V> flights;
 
     /**
@@ -48,7 +48,7 @@ public final class PrimitiveCache<K, V> {
      */
     public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
         this.kept = switch (policy) {
-            case LRU -> new LeastRecentlyUsed<>(checked(capacity));
+            case LRU -> new LeastRecentlyUsed<>(this, checked(capacity));
             case W_TINY_LFU -> new TinyLfu<>(checked(capacity));
         };
         this.lru = kept instanceof LeastRecentlyUsed<K, V> that ? that : null;
@@ -71,7 +71,12 @@ public final class PrimitiveCache<K, V> {
      * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        V value = lru != null ? lru.find(key) : kept.find(key);
+        Slot<K, V> slot = slot(key);
+        if (slot != null && lru != null) {
+            lru.use(slot);
+            return slot.value;
+        }
+        V value = lru != null ? null : kept.find(key);
         return value != null ? value : flights.get(key, builder);
     }
 

@@ -2,7 +2,6 @@ package dev.granary.cache.memory;
 
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -93,10 +92,11 @@ public final class RuntimeParametersCache {
     }
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
-    public static final class Partition<K, V extends @Nullable Object> {
-        private final LinkedHashMap<K, Result<V>> hits = new LinkedHashMap<>(16, 0.75f, true); // what a hit returns; eldest first
+    public static final class Partition<K, V extends @Nullable Object> extends SlotTable<K, Result<V>> {
+        private final Order<K, Result<V>> order = new Order<>(); // of what hits return
+        private long time;
         private int capacity;
-        private boolean isBusy; // while the map is read or changed
+        private boolean isBusy; // while the table is read or changed
 
         private Partition(int capacity) {
             this.capacity = capacity;
@@ -121,7 +121,7 @@ public final class RuntimeParametersCache {
 
         /** How many values are kept. */
         public int size() {
-            return hits.size();
+            return order.size();
         }
 
         /** How many values may be kept. */
@@ -132,14 +132,20 @@ public final class RuntimeParametersCache {
         private void setCapacity(int capacity) {
             enter();
             this.capacity = capacity;
-            evict();
+            evictTo(capacity);
+            trim();
             isBusy = false;
         }
 
         private @Nullable Result<V> find(K key) {
             enter();
             try {
-                return hits.get(key);
+                Slot<K, Result<V>> slot = slot(key);
+                if (slot == null) {
+                    return null;
+                }
+                slot.stamp = ++time;
+                return slot.value;
             } finally {
                 isBusy = false;
             }
@@ -148,16 +154,19 @@ public final class RuntimeParametersCache {
         private void keep(K key, V value) {
             enter();
             try {
-                hits.put(key, new Result<>(value, Outcome.HIT));
-                evict();
+                Slot<K, Result<V>> present = slot(key); // where the builder has asked for the key itself
+                if (capacity > 0 && present == null) {
+                    evictTo(capacity - 1);
+                    add(order.add(key, new Result<>(value, Outcome.HIT), ++time));
+                }
             } finally {
                 isBusy = false;
             }
         }
 
-        private void evict() {
-            while (hits.size() > capacity) {
-                hits.pollFirstEntry();
+        private void evictTo(int size) {
+            while (order.size() > size) {
+                remove(order.removeOldest());
             }
         }
 
@@ -168,5 +177,16 @@ public final class RuntimeParametersCache {
             }
             isBusy = true;
         }
+    }
+
+    /** The order of values that one thread uses. */
+    private static final class Order<K, V> extends Generations<K, V> {
+        @Override
+        long stamp(Slot<K, V> slot) {
+            return slot.stamp;
+        }
+
+        @Override
+        void renumbered() {}
     }
 }

@@ -10,9 +10,10 @@ import org.jspecify.annotations.Nullable;
  * most half full. A slot never moves within one array: who looks up meanwhile misses nothing. The array is replaced when it is too full, or full of
  * places of slots that have left.
  *
- * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit.
+ * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit. Whoever has a table is one, instead of
+ * having one, for the same reason: each such object costs a tenth of a hit.
  */
-class SlotTable<K, V> {
+abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersCache.Partition {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Slot[].class);
     private static final Slot<Object, Object> GONE = new Slot<>(new Object(), 0, new Object(), -1, 0);
     private static final int LEAST = 64;

@@ -23,6 +23,8 @@ final class Stripe implements RecencyClock.Timekeeper {
     private static final int FIRST_STAMPS = 64;
     private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
 
+    private static final long[] NOBODYS = nobodys(); // nobody writes there
+
     private final long[][] table; // of all stripes: their arrays at first hand, one step less on the way of a hit
     private final int place;
     private final WeakReference<Thread> thread;
@@ -35,8 +37,7 @@ final class Stripe implements RecencyClock.Timekeeper {
         this.table = table;
         this.place = place;
         this.thread = new WeakReference<>(null);
-        this.notes = new long[STAMPS + FIRST_STAMPS + APART];
-        notes[OWNER] = -1;
+        this.notes = NOBODYS;
         table[place] = notes;
     }
 
@@ -46,11 +47,18 @@ final class Stripe implements RecencyClock.Timekeeper {
         this.table = predecessor.table;
         this.place = predecessor.place;
         this.thread = new WeakReference<>(owner);
-        this.notes = predecessor.notes;
+        this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
         this.floor = predecessor.floor;
         this.nextTurn = notes[HITS] - BURST;
         notes[TURN] = 0;
         notes[OWNER] = owner.threadId();
+        table[place] = notes;
+    }
+
+    private static long[] nobodys() {
+        long[] notes = new long[STAMPS];
+        notes[OWNER] = -1;
+        return notes;
     }
 
     /**

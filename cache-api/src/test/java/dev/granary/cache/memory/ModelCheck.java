@@ -59,7 +59,7 @@ public final class ModelCheck {
 
     /** The same without the single flight: looks, builds, keeps. */
     public static class Racy {
-        private final Kept<Integer, Integer> kept = new LeastRecentlyUsed<>(10);
+        private final Kept<Integer, Integer> kept = new LeastRecentlyUsed<>(new PrimitiveCache<>(0), 10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
         /** Gets a value that may have to be built. */

@@ -28,7 +28,7 @@ class SlotTableTest {
     @DisplayName("M9 keys with good, bad and equal hash codes that come and go: each is found where it is, and only there")
     void comeAndGo(int hashes) {
         SplittableRandom random = Seed.random(getClass().getName() + hashes);
-        SlotTable<Key, String> table = new SlotTable<>();
+        SlotTable<Key, String> table = new PrimitiveCache<>(0);
         Map<Key, Slot<Key, String>> expected = new HashMap<>();
         int keys = 200;
         for (int step = 0; step < 20_000; step++) {
@@ -72,7 +72,7 @@ class SlotTableTest {
     @Test
     @DisplayName("M9 the place of what has left is nobody's, even for a key that equals everything")
     void gone() {
-        SlotTable<Greedy, String> table = new SlotTable<>();
+        SlotTable<Greedy, String> table = new PrimitiveCache<>(0);
         Slot<Greedy, String> slot = new Slot<>(new Greedy(0), 0, "value", 0, 0);
         table.add(slot);
         assertSame(slot, table.slot(new Greedy(0)));
