@@ -31,7 +31,7 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
         int last = array.length - 1;
         int place = home(hash, last);
         while (true) {
-            Slot<?, ?> slot = (Slot<?, ?>) ELEMENT.getAcquire(array, place);
+            Slot<?, ?> slot = array[place]; // who finds it sees its key and value: they are final
             if (slot == null) {
                 return null;
             }

@@ -16,11 +16,12 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
     private static final int OWNER = APART; // the thread's id: ids are never used twice
-    private static final int TURN = APART + 1; // 1 from when the owner takes the turn until another one does
+    private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
     private static final int TIME = APART + 2;
     private static final int HITS = APART + 3;
     private static final int STAMPS = APART + 4;
     private static final int FIRST_STAMPS = 64;
+    private static final long NOBODY = -1; // no thread has this id
     private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
 
     private static final long[] NOBODYS = nobodys(); // nobody writes there
@@ -50,14 +51,15 @@ final class Stripe implements RecencyClock.Timekeeper {
         this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
         this.floor = predecessor.floor;
         this.nextTurn = notes[HITS] - BURST;
-        notes[TURN] = 0;
+        notes[TURN] = NOBODY;
         notes[OWNER] = owner.threadId();
         table[place] = notes;
     }
 
     private static long[] nobodys() {
         long[] notes = new long[STAMPS];
-        notes[OWNER] = -1;
+        notes[OWNER] = NOBODY;
+        notes[TURN] = NOBODY;
         return notes;
     }
 
@@ -67,7 +69,7 @@ final class Stripe implements RecencyClock.Timekeeper {
      */
     static boolean note(long[] notes, long id, int number) {
         int at = STAMPS + number;
-        if (at >= notes.length || notes[OWNER] != id || notes[TURN] == 0) {
+        if (at >= notes.length || notes[TURN] != id) {
             return false;
         }
         long now = notes[TIME] + 1;
@@ -99,7 +101,7 @@ final class Stripe implements RecencyClock.Timekeeper {
             grow(at);
         }
         long[] mine = notes;
-        long now = mine[TURN] != 0 ? mine[TIME] + 1 : inTurn(mine, clock);
+        long now = mine[TURN] == mine[OWNER] ? mine[TIME] + 1 : inTurn(mine, clock);
         mine[TIME] = now;
         mine[at] = now;
         mine[HITS]++;
@@ -112,7 +114,7 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     @Override
     public void lose() {
-        notes[TURN] = 0;
+        notes[TURN] = NOBODY;
     }
 
     @Override
@@ -148,7 +150,7 @@ final class Stripe implements RecencyClock.Timekeeper {
             RecencyClock.Timekeeper former = clock.current();
             long now = Math.max(mine[TIME], former.time()) + 1;
             mine[TIME] = now; // before it is this one's turn, so that the next goes on from here
-            mine[TURN] = 1;
+            mine[TURN] = mine[OWNER];
             if (clock.pass(former, this)) {
                 return now;
             }
@@ -157,7 +159,7 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     private void grow(int at) {
         long[] more = Arrays.copyOf(notes, Math.max(2 * notes.length, at + 1 + APART));
-        more[TURN] = 0; // it may be lost meanwhile
+        more[TURN] = NOBODY; // it may be lost meanwhile
         notes = more;
         table[place] = more;
     }
