@@ -5,12 +5,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The in-memory cache of created values: bounded, and one build per key however many threads ask. Thread-safe.
  *
- * <p>By default the least recently used value leaves first. A hit is one look-up in a {@link java.util.concurrent.ConcurrentHashMap} and a note in
- * memory of the thread's own: no lock, no allocation, no atomic operation. Recency is exact for the uses of one thread, and between threads that
- * take turns. Where threads use the cache at the same time, in each other's way more than once in 1,024 uses, a use counts as
- * at least as recent as its thread's 1,024th use before it; of several uses in the same moment, any may count as the last. The cost of an eviction
- * does not grow with the number of values; memory beside key and value is some 100 bytes a value, and 8 more for each thread that uses the cache
- * often.
+ * <p>By default the least recently used value leaves first. A hit is one look-up in a hash table and a note in memory of the thread's own: no lock, no
+ * allocation, no atomic operation. Recency is exact for the uses of one thread, and between threads that take turns. Where threads use the cache at the
+ * same time and get in each other's way more often than once in 1,024 hits, a use counts as at least as recent as its thread's 1,024th use before
+ * it; of several uses in the same moment, any may count as the last. The cost of an eviction does not grow with the number of values, but is not the
+ * same for each: now and then one sorts them all. Memory beside key and value is some 60 bytes a value, and 8 more for each thread that uses the cache
+ * often. Threads that come seldom, and more than 64 at once, pay an atomic operation for a hit.
  *
  * <p>While a value is being built, its key is not counted in {@link #size()}. A build that fails reaches all callers that
  * waited for it, leaves nothing behind, and the next call builds again. A build may ask this cache, or another, for other keys; a build
