@@ -5,6 +5,7 @@
 module dev.granary.cache {
     requires static transitive org.jspecify;
     requires com.esotericsoftware.kryo;
+    requires com.github.benmanes.caffeine;
     requires com.github.luben.zstd_jni;
 
     exports dev.granary.cache;

@@ -57,8 +57,8 @@ public final class Granary implements AutoCloseable {
     private Granary(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
-        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity());
-        this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), this::primitive);
+        this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
+        this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
         this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class BuildGraph {
     static final BuildGraph PROCESS = new BuildGraph();
 
-    private final IdentityHashMap<Thread, Slot<?>> waits = new IdentityHashMap<>();
+    private final IdentityHashMap<Thread, Flight<?>> waits = new IdentityHashMap<>();
 
     private BuildGraph() {}
 
@@ -18,18 +18,18 @@ final class BuildGraph {
      * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
      * kept.
      */
-    <V> V await(Slot<V> slot) {
-        enter(slot);
+    <V> V await(Flight<V> flight) {
+        enter(flight);
         try {
-            awaitUninterruptibly(slot);
+            awaitUninterruptibly(flight);
         } finally {
             leave();
         }
-        V value = slot.value();
+        V value = flight.value();
         if (value != null) {
             return value;
         }
-        Throwable failure = slot.failure();
+        Throwable failure = flight.failure();
         throw BuildGraph.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
     }
 
@@ -38,10 +38,10 @@ final class BuildGraph {
         return waits.size();
     }
 
-    private synchronized void enter(Slot<?> slot) {
+    private synchronized void enter(Flight<?> flight) {
         Thread me = Thread.currentThread();
-        Slot<?> next = slot;
-        Thread builder = slot.builder();
+        Flight<?> next = flight;
+        Thread builder = flight.builder();
         while (next != null && builder != null) {
             if (builder == me) {
                 throw new IllegalStateException("Building this key needs the key itself");
@@ -49,18 +49,18 @@ final class BuildGraph {
             next = waits.get(builder);
             builder = next == null ? null : next.builder();
         }
-        waits.put(me, slot);
+        waits.put(me, flight);
     }
 
     private synchronized void leave() {
         waits.remove(Thread.currentThread());
     }
 
-    private static void awaitUninterruptibly(Slot<?> slot) {
+    private static void awaitUninterruptibly(Flight<?> flight) {
         boolean interrupted = false;
         while (true) {
             try {
-                slot.done().await();
+                flight.done().await();
                 break;
             } catch (InterruptedException e) {
                 interrupted = true;

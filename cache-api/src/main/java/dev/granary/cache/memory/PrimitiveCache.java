@@ -1,22 +1,18 @@
 package dev.granary.cache.memory;
 
-import java.util.Collection;
-import java.util.Comparator;
-import java.util.Objects;
-import java.util.PriorityQueue;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The in-memory cache of created values: least recently used first out, and one build per key however many threads ask. Thread-safe.
+ * The in-memory cache of created values: bounded, and one build per key however many threads ask. Thread-safe.
  *
- * <p>A hit is one look-up in a {@link ConcurrentHashMap} and at most one step of a logical clock: no lock, no allocation. Recency is exact
- * between uses that are ordered, in one thread or between threads; of several uses of one value in the same moment, any may count as its
- * last. An eviction looks for the oldest among all values; it happens only after a build, which costs far more.
+ * <p>By default the least recently used value leaves first. A hit is one look-up in a hash table and a note in memory of the thread's own: no lock, no
+ * allocation, no atomic operation. Recency is exact for the uses of one thread, and between threads that take turns. Where threads use the cache at the
+ * same time and get in each other's way more often than once in 1,024 hits, a use counts as at least as recent as its thread's 1,024th use before
+ * it; of several uses in the same moment, any may count as the last. The cost of an eviction does not grow with the number of values, but is not the
+ * same for each: now and then one sorts them all. Memory beside key and value is some 60 bytes a value, and 8 more for each thread that uses the cache
+ * often. Threads that come seldom, and more than 64 at once, pay an atomic operation for a hit.
  *
- * <p>While a value is being built, its key is present but not counted in {@link #size()}. A build that fails reaches all callers that
+ * <p>While a value is being built, its key is not counted in {@link #size()}. A build that fails reaches all callers that
  * waited for it, leaves nothing behind, and the next call builds again. A build may ask this cache, or another, for other keys; a build
  * that needs its own key, directly or through builds of other threads, fails with {@link IllegalStateException} instead of waiting for
  * ever. What cannot be seen is a builder that waits for a thread of its own making: such a thread must not ask for the key that is being
@@ -25,26 +21,38 @@ import org.jspecify.annotations.Nullable;
  * @param <K> keys, with cheap equality and hash code
  * @param <V> values, shared by all callers
  */
-public final class PrimitiveCache<K, V> {
+public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
     /** The capacity where nobody chose one, in entries. */
     public static final int DEFAULT_CAPACITY = 1024;
 
-    private final ConcurrentHashMap<K, Slot<V>> slots = new ConcurrentHashMap<>();
-    private final ReentrantLock keeping = new ReentrantLock(); // held while a value is added or evicted, never while one is built
-    private final LongAdder hits = new LongAdder();
-    private final LongAdder misses = new LongAdder();
-    private final RecencyClock clock = new RecencyClock();
-    private volatile int capacity;
-    private int kept; // how many slots have a value; under the lock
+    private final Kept<K, V> kept;
+    private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that; its slots are in this table
+    private final SingleFlight<K, V> flights;
 
     /**
-     * An empty cache.
+     * An empty cache that keeps the most recently used values.
      *
      * @param capacity how many values it keeps; 0 keeps none
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public PrimitiveCache(int capacity) {
-        this.capacity = checked(capacity);
+        this(capacity, PrimitiveCachePolicy.LRU);
+    }
+
+    /**
+     * An empty cache.
+     *
+     * @param capacity how many values it keeps; 0 keeps none
+     * @param policy which values leave when it is full
+     * @throws IllegalArgumentException if {@code capacity} is negative
+     */
+    public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
+        this.kept = switch (policy) {
+            case LRU -> new LeastRecentlyUsed<>(this, checked(capacity));
+            case W_TINY_LFU -> new TinyLfu<>(checked(capacity));
+        };
+        this.lru = kept instanceof LeastRecentlyUsed<K, V> that ? that : null;
+        this.flights = new SingleFlight<>(kept);
     }
 
     /** Makes the value of a key that is not present. */
@@ -55,140 +63,56 @@ public final class PrimitiveCache<K, V> {
     }
 
     /**
-     * The value of {@code key}, from the cache, from a build that another thread has under way, or from {@code builder}.
+     * The value of {@code key}, from the cache, from a build that another thread has under way, or from {@code builder}. An interrupt does not
+     * end the wait for another thread's build; the thread's interrupt status is kept.
      *
      * @throws E what the builder threw, in this thread or in the one that built
      * @throws NullPointerException if the builder returned null, in this thread or in the one that built
      * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        Slot<V> slot = slots.get(key);
-        if (slot != null) {
-            V value = slot.value();
-            if (value != null) {
-                slot.touch(clock);
-                hits.increment();
-                return value;
-            }
+        Slot<K, V> slot = slot(key);
+        if (slot != null && lru != null) {
+            lru.use(slot);
+            return slot.value;
         }
-        return getSlow(key, builder);
+        V value = lru != null ? null : kept.find(key);
+        return value != null ? value : flights.get(key, builder);
     }
 
     /** The value of {@code key} if it is present; does not count and does not touch. */
     public @Nullable V peek(K key) {
-        Slot<V> slot = slots.get(key);
-        return slot == null ? null : slot.value();
+        return kept.peek(key);
     }
 
     /** How many values are kept. */
     public int size() {
-        keeping.lock();
-        try {
-            return kept;
-        } finally {
-            keeping.unlock();
-        }
+        return kept.size();
     }
 
     /** How many values may be kept. */
     public int capacity() {
-        return capacity;
+        return kept.capacity();
     }
 
     /**
-     * Changes the capacity. Lowering it evicts the least recently used values at once; 0 clears the cache and disables it.
+     * Changes the capacity. Lowering it evicts at once, the least recently used values or whichever the policy chooses; 0 clears the cache and
+     * disables it.
      *
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public void setCapacity(int capacity) {
-        this.capacity = checked(capacity);
-        evictToCapacity();
+        kept.setCapacity(checked(capacity));
     }
 
     /** How many calls of {@link #get} found a value. */
     public long hits() {
-        return hits.sum();
+        return kept.hits();
     }
 
     /** How many calls of {@link #get} did not: they built, or waited for a build. */
     public long misses() {
-        return misses.sum();
-    }
-
-    private <E extends Exception> V getSlow(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        Slot<V> mine = new Slot<>(Thread.currentThread());
-        Slot<V> present = slots.putIfAbsent(key, mine);
-        if (present != null) {
-            V value = present.value();
-            if (value != null) {
-                present.touch(clock);
-                hits.increment();
-                return value;
-            }
-            misses.increment();
-            return BuildGraph.PROCESS.await(present);
-        }
-        misses.increment();
-        V value;
-        try {
-            value = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
-        } catch (Throwable failure) {
-            slots.remove(key, mine);
-            mine.fail(failure);
-            throw failure;
-        }
-        keep(key, mine, value);
-        return value;
-    }
-
-    private void keep(K key, Slot<V> slot, V value) {
-        keeping.lock();
-        try {
-            if (capacity == 0) {
-                slots.remove(key, slot); // first, so that nobody finds it: a cache of no capacity has no hits
-                slot.complete(value, clock);
-            } else {
-                slot.complete(value, clock);
-                kept++;
-                evictToCapacity();
-            }
-        } finally {
-            keeping.unlock();
-        }
-    }
-
-    private void evictToCapacity() {
-        keeping.lock();
-        try {
-            int excess = kept - capacity;
-            if (excess > 0) {
-                oldest(excess).forEach(aged -> {
-                    slots.remove(aged.key(), aged.slot());
-                    kept--;
-                });
-            }
-        } finally {
-            keeping.unlock();
-        }
-    }
-
-    /** A slot and its stamp as seen once: stamps may move while the oldest are being found. */
-    private record Aged<K, V>(K key, Slot<V> slot, long stamp) {}
-
-    /** The {@code count} values with the lowest stamps; one pass, in memory of that count. */
-    private Collection<Aged<K, V>> oldest(int count) {
-        PriorityQueue<Aged<K, V>> found = new PriorityQueue<>(Comparator.<Aged<K, V>>comparingLong(Aged::stamp).reversed());
-        for (var entry : slots.entrySet()) {
-            Slot<V> slot = entry.getValue();
-            Aged<K, V> youngest = found.peek();
-            if (slot.value() != null && (youngest == null || found.size() < count || slot.stamp() < youngest.stamp())) {
-                found.add(new Aged<>(entry.getKey(), slot, slot.stamp()));
-                if (found.size() > count) {
-                    found.remove();
-                }
-            }
-        }
-        return found;
+        return flights.misses();
     }
 
     private static int checked(int capacity) {

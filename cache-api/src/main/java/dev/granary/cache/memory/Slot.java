@@ -1,61 +1,18 @@
 package dev.granary.cache.memory;
 
-import java.util.concurrent.CountDownLatch;
-import org.jspecify.annotations.Nullable;
+/** The place of one kept value. */
+final class Slot<K, V> {
+    final K key;
+    final int hash;
+    final V value;
+    int index; // where threads note its uses; a thread that races with a change notes one use wrongly
+    long stamp; // when it was kept, or last used by a thread without a stripe
 
-/** The place of one key: under construction by one thread, then a value or a failure for ever. */
-final class Slot<V> {
-    private final CountDownLatch done = new CountDownLatch(1);
-    private volatile @Nullable Thread builder; // only while it builds: a cached value must not keep its thread alive
-    private volatile @Nullable V value;
-    private volatile @Nullable Throwable failure;
-    private long stamp; // racy by design, see RecencyClock
-
-    Slot(Thread builder) {
-        this.builder = builder;
-    }
-
-    /** Who builds; null once there is a value or a failure. */
-    @Nullable Thread builder() {
-        return builder;
-    }
-
-    @Nullable V value() {
-        return value;
-    }
-
-    @Nullable Throwable failure() {
-        return failure;
-    }
-
-    CountDownLatch done() {
-        return done;
-    }
-
-    void complete(V built, RecencyClock clock) {
-        stamp = clock.advance();
-        value = built;
-        end();
-    }
-
-    void fail(Throwable cause) {
-        failure = cause;
-        end();
-    }
-
-    private void end() {
-        builder = null;
-        done.countDown();
-    }
-
-    /** Marks the slot as the most recently used; writes nothing where it is already. */
-    void touch(RecencyClock clock) {
-        if (stamp != clock.now()) {
-            stamp = clock.advance();
-        }
-    }
-
-    long stamp() {
-        return stamp;
+    Slot(K key, int hash, V value, int index, long stamp) {
+        this.key = key;
+        this.hash = hash;
+        this.value = value;
+        this.index = index;
+        this.stamp = stamp;
     }
 }

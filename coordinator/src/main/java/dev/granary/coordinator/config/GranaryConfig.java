@@ -5,6 +5,7 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -35,6 +36,7 @@ import org.slf4j.LoggerFactory;
  * @param eviction which entries leave the local tier first
  * @param networkDirectory what becomes of a directory on a network file system
  * @param primitiveCacheCapacity how many primitives are kept in memory
+ * @param primitiveCachePolicy which primitives leave when that many are there
  * @param localWait how long a look-up waits for another process of this machine that is compiling the same; zero: not at all
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  * @param constantLimits how much memory each device keeps constant tensors in, for the kinds of engine for which that was chosen
@@ -46,6 +48,7 @@ public record GranaryConfig(
         EvictionPolicy eviction,
         NetworkFileSystems networkDirectory,
         int primitiveCacheCapacity,
+        PrimitiveCachePolicy primitiveCachePolicy,
         Duration localWait,
         Duration flushLimit,
         ConstantLimits constantLimits) {
@@ -108,6 +111,7 @@ public record GranaryConfig(
         private @Nullable EvictionPolicy eviction;
         private @Nullable NetworkFileSystems networkDirectory;
         private @Nullable Integer primitiveCacheCapacity;
+        private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
         private @Nullable Duration localWait;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
         private ConstantLimits constantLimits = ConstantLimits.NONE;
@@ -194,6 +198,12 @@ public record GranaryConfig(
             return this;
         }
 
+        /** Which primitives leave the memory first when it is full; default: the least recently used. */
+        public Builder primitiveCachePolicy(PrimitiveCachePolicy policy) {
+            primitiveCachePolicy = policy;
+            return this;
+        }
+
         /**
          * How long a look-up waits for another process of this machine that is compiling the same; then it compiles, too. Zero: it neither
          * waits nor lets others wait. Default: 60 seconds.
@@ -259,7 +269,8 @@ public record GranaryConfig(
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
                     chosenNetwork == null ? NetworkFileSystems.REFUSE : chosenNetwork,
-                    choosePrimitiveCacheCapacity(file),
+                    lenient(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file, PrimitiveCache.DEFAULT_CAPACITY),
+                    lenient(primitiveCachePolicy, Setting.PRIMITIVE_CACHE_POLICY, file, PrimitiveCachePolicy.LRU),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
                     flushLimit,
                     chooseConstantLimits(file));
@@ -281,20 +292,20 @@ public record GranaryConfig(
             return layers;
         }
 
-        /** A wrong value in the environment is ignored: a cache's size in memory is no reason to keep a program from starting. */
-        private int choosePrimitiveCacheCapacity(ConfigFile file) throws ConfigException {
-            Integer chosen = primitiveCacheCapacity;
+        /** A wrong value in the environment is ignored: a cache in memory is no reason to keep a program from starting. */
+        private <T> T lenient(@Nullable T inCode, Setting<T> setting, ConfigFile file, T fallback) throws ConfigException {
+            T chosen = inCode;
             if (chosen == null) {
                 try {
-                    chosen = inEnvironment(Setting.PRIMITIVE_CACHE_CAPACITY);
+                    chosen = inEnvironment(setting);
                 } catch (ConfigException e) {
                     LOG.warn("{} It is ignored.", e.getMessage());
                 }
             }
             if (chosen == null) {
-                chosen = file.value(Setting.PRIMITIVE_CACHE_CAPACITY);
+                chosen = file.value(setting);
             }
-            return chosen == null ? PrimitiveCache.DEFAULT_CAPACITY : chosen;
+            return chosen == null ? fallback : chosen;
         }
 
         /** As with the primitive cache, what is wrong in the environment is ignored, and said once; what is right beside it holds. */

@@ -1,6 +1,7 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -44,6 +45,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "refuse, or allow where no other machine uses the directory", Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
+    static final Setting<PrimitiveCachePolicy> PRIMITIVE_CACHE_POLICY = new Setting<>("primitive-cache-policy",
+            "GRANARY_PRIMITIVE_CACHE_POLICY", TEXT, "lru (the least recently used leave first) or w-tinylfu (the seldom used do)", Setting::policy);
     static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
@@ -57,7 +60,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
-            PRIMITIVE_CACHE_CAPACITY, LOCAL_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
+            PRIMITIVE_CACHE_CAPACITY, PRIMITIVE_CACHE_POLICY, LOCAL_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
 
     /** Reads a text. */
     @FunctionalInterface
@@ -111,6 +114,14 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         return switch (text) {
             case "lru" -> EvictionPolicy.LRU;
             case "fifo" -> EvictionPolicy.FIFO;
+            default -> throw new IllegalArgumentException(text);
+        };
+    }
+
+    private static PrimitiveCachePolicy policy(String text) {
+        return switch (text) {
+            case "lru" -> PrimitiveCachePolicy.LRU;
+            case "w-tinylfu" -> PrimitiveCachePolicy.W_TINY_LFU;
             default -> throw new IllegalArgumentException(text);
         };
     }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Access;
@@ -75,7 +76,7 @@ class GranaryConfigTest {
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
         assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
-                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, Duration.ofSeconds(60), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
+                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
 
         file("""
                 bucket = "s3://file/p"
@@ -86,29 +87,31 @@ class GranaryConfigTest {
                 eviction = "fifo"
                 network-dir = "allow"
                 primitive-cache-capacity = 3
+                primitive-cache-policy = "w-tinylfu"
                 local-wait = 3
                 constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
                 """);
         GranaryConfig inFile = builder().build();
         assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3Client.MINIO),
-                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, Duration.ofSeconds(3),
+                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofSeconds(3),
                 Duration.ofSeconds(5), ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()), inFile);
 
         environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
                 "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
-                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2", "GRANARY_LOCAL_WAIT", "200ms"));
+                "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2",
+                "GRANARY_PRIMITIVE_CACHE_POLICY", "lru", "GRANARY_LOCAL_WAIT", "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
         GranaryConfig inEnvironment = builder().build();
         assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3Client.AWS),
                 Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
-                Duration.ofMillis(200), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
+                PrimitiveCachePolicy.LRU, Duration.ofMillis(200), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
                 .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
-                .primitiveCacheCapacity(0).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO)
+                .primitiveCacheCapacity(0).primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO)
                 .constantTensorCacheCapacity(EngineKind.GPU, 1).constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU).build();
         assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3Client.MINIO),
-                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, Duration.ofMinutes(2), Duration.ZERO,
+                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2), Duration.ZERO,
                 ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()), inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -149,7 +152,7 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
                 () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU,
-                        NetworkFileSystems.REFUSE, 0, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
+                        NetworkFileSystems.REFUSE, 0, PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
     }
 
     @Test
@@ -265,15 +268,8 @@ class GranaryConfigTest {
     @DisplayName("M13 a bad capacity of the primitive cache in the environment is logged and ignored; a negative one in code is refused")
     void badPrimitiveCacheCapacity(String bad) throws Exception {
         environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", bad);
-        PrintStream before = System.err;
-        ByteArrayOutputStream log = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-        try {
-            assertEquals(1024, builder().build().primitiveCacheCapacity());
-        } finally {
-            System.setErr(before);
-        }
-        assertSays(log.toString(StandardCharsets.UTF_8), "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + bad + "'", "ignored");
+        assertSays(logOf(() -> assertEquals(1024, builder().build().primitiveCacheCapacity())),
+                "GRANARY_PRIMITIVE_CACHE_CAPACITY", "'" + bad + "'", "ignored");
         file("primitive-cache-capacity = 7");
         assertEquals(7, builder().build().primitiveCacheCapacity(), "the file has a right one");
         file("primitive-cache-capacity = 'x'");
@@ -288,23 +284,44 @@ class GranaryConfigTest {
         String bad = "gpu:bad" + Long.toHexString(System.nanoTime()); // another one than any other test's: it is said once in a process
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:10240;" + bad);
         file("constant-tensor-cache-capacity = 'cpu:1;gpu:7'");
-        PrintStream before = System.err;
-        ByteArrayOutputStream log = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
-        try {
+        String said = logOf(() -> {
             for (int i = 0; i < 3; i++) {
                 assertEquals(ConstantLimits.parse("cpu:10240;gpu:7").limits(), builder().build().constantLimits(), "gpu comes from the file");
             }
-        } finally {
-            System.setErr(before);
-        }
-        String said = log.toString(StandardCharsets.UTF_8);
+        });
         assertSays(said, "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY has '" + bad + "'", "cpu:10240;gpu:2048:COST", "ignored");
         assertEquals(said.indexOf(bad), said.lastIndexOf(bad), said);
         assertEquals(5, builder().constantTensorCacheCapacity(EngineKind.GPU, 5).build().constantLimits().of(EngineKind.GPU).orElseThrow().megabytes());
         assertSays(refusal(() -> builder().constantTensorCacheCapacity(EngineKind.GPU, -1)), "-1", "0 or more");
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
         assertSays(mistake(), "config.toml", "constant-tensor-cache-capacity", "'npu:1'", "the kinds are cpu and gpu");
+    }
+
+    @Test
+    @DisplayName("M13 an unknown policy of the primitive cache in the environment is logged and ignored; in the file it stops")
+    void badPrimitiveCachePolicy() throws Exception {
+        environment.put("GRANARY_PRIMITIVE_CACHE_POLICY", "LRU");
+        assertSays(logOf(() -> assertEquals(PrimitiveCachePolicy.LRU, builder().build().primitiveCachePolicy())),
+                "GRANARY_PRIMITIVE_CACHE_POLICY", "'LRU'", "lru", "w-tinylfu", "ignored");
+        file("primitive-cache-policy = 'w-tinylfu'");
+        assertEquals(PrimitiveCachePolicy.W_TINY_LFU, builder().build().primitiveCachePolicy(), "the file has a right one");
+        file("primitive-cache-policy = 'fifo'");
+        assertSays(mistake(), "config.toml", "primitive-cache-policy", "w-tinylfu");
+    }
+
+    /** What is logged meanwhile. */
+    private static String logOf(Executable code) throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            code.execute();
+        } catch (Throwable e) {
+            throw new AssertionError(e);
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
     }
 
     @ParameterizedTest

@@ -1,0 +1,138 @@
+package dev.granary.cache.memory;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Knows of all kept values which was used longest ago. Values are numbered, so that a use can be noted in an array.
+ *
+ * <p>For eviction all values are sorted by their last use, once, and
+ * then taken in that order; one that was used since is passed over: it is younger than all that were sorted. Only when none is left they are
+ * sorted again. So of all values each is looked at once for each time that it leaves or was used: the cost of an eviction does not
+ * grow with their number.
+ */
+abstract class Generations<K, V> {
+    private static final int FIRST_SLOTS = 64;
+    private static final int SLACK = 64; // numbers that may be unused before the values are numbered anew
+
+    private @Nullable Slot<K, V>[] slots = array(FIRST_SLOTS);
+    private int end; // no number is as high
+    private int[] free = new int[FIRST_SLOTS];
+    private int freeCount;
+    private long[] queue = {}; // stamp and number of each value when they were sorted
+    private int next; // in the queue
+    private long base; // what stamps in the queue are counted from
+    private int numberBits;
+
+    /** When a value was last used; never less than before. */
+    abstract long stamp(Slot<K, V> slot);
+
+    /** The values have other numbers from now on, and their stamps in their slots. */
+    abstract void renumbered();
+
+    final int size() {
+        return end - freeCount;
+    }
+
+    /** A slot for a new value, used at {@code now}, later than all. */
+    final Slot<K, V> add(K key, V value, long now) {
+        int number = freeCount > 0 ? free[--freeCount] : end++;
+        if (number == slots.length) {
+            slots = Arrays.copyOf(slots, 2 * number);
+        }
+        Slot<K, V> slot = new Slot<>(key, key.hashCode(), value, number, now);
+        slots[number] = slot;
+        return slot;
+    }
+
+    /** Takes out the value that was used longest ago; there must be one. */
+    final Slot<K, V> removeOldest() {
+        while (next < queue.length) {
+            Slot<K, V> slot = slot(number(queue[next]));
+            long known = base + (queue[next++] >>> numberBits);
+            if (stamp(slot) <= known) {
+                return remove(slot);
+            }
+        }
+        sort();
+        return remove(slot(number(queue[next++]))); // whatever threads do in this moment
+    }
+
+    private Slot<K, V> remove(Slot<K, V> slot) {
+        slots[slot.index] = null;
+        if (freeCount == free.length) {
+            free = Arrays.copyOf(free, 2 * freeCount);
+        }
+        free[freeCount++] = slot.index;
+        return slot;
+    }
+
+    private void sort() {
+        if (freeCount > size() + SLACK) {
+            renumber();
+        }
+        long[] stamps = new long[end];
+        long oldest = Long.MAX_VALUE;
+        long latest = 0;
+        for (int i = 0; i < end; i++) {
+            Slot<K, V> slot = slots[i];
+            stamps[i] = slot == null ? -1 : stamp(slot);
+            oldest = slot == null ? oldest : Math.min(oldest, stamps[i]);
+            latest = Math.max(latest, stamps[i]);
+        }
+        numberBits = Integer.SIZE - Integer.numberOfLeadingZeros(end);
+        // Beyond so many uses back, which for a million values is days of nothing but hits, all count as equally old.
+        base = Math.max(oldest, latest - (Long.MAX_VALUE >>> numberBits));
+        queue = new long[size()];
+        next = 0;
+        int sorted = 0;
+        for (int i = 0; i < end; i++) {
+            if (stamps[i] >= 0) {
+                queue[sorted++] = (Math.max(stamps[i], base) - base) << numberBits | i;
+            }
+        }
+        Arrays.sort(queue);
+    }
+
+    private int number(long queued) {
+        return (int) (queued & ((1L << numberBits) - 1));
+    }
+
+    /** Gives the values the lowest numbers, after many have left. */
+    private void renumber() {
+        Slot<K, V>[] kept = array(Math.max(FIRST_SLOTS, size()));
+        int count = 0;
+        for (int i = 0; i < end; i++) {
+            Slot<K, V> slot = slots[i];
+            if (slot != null) {
+                slot.stamp = stamp(slot);
+                kept[count++] = slot;
+            }
+        }
+        renumbered();
+        for (int i = 0; i < count; i++) {
+            slot(kept, i).index = i;
+        }
+        slots = kept;
+        end = count;
+        free = new int[FIRST_SLOTS];
+        freeCount = 0;
+    }
+
+    private Slot<K, V> slot(int number) {
+        return slot(slots, number);
+    }
+
+    private static <K, V> Slot<K, V> slot(@Nullable Slot<K, V>[] slots, int number) {
+        Slot<K, V> slot = slots[number];
+        if (slot == null) {
+            throw new IllegalStateException("No value has the number " + number);
+        }
+        return slot;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static <K, V> @Nullable Slot<K, V>[] array(int length) {
+        return new Slot[length];
+    }
+}

@@ -1,0 +1,104 @@
+package dev.granary.cache.memory;
+
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
+final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
+    private final SlotTable<K, V> slots;
+    private final Stripes stripes = new Stripes();
+    private final RecencyClock clock = new RecencyClock();
+    private final Recency<K, V> recency = new Recency<>(stripes, clock);
+    private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
+    private volatile int capacity;
+
+    /** Keeps in {@code slots}, an empty table, which nobody else changes. */
+    LeastRecentlyUsed(SlotTable<K, V> slots, int capacity) {
+        this.slots = slots;
+        this.capacity = capacity;
+    }
+
+    @Override
+    public @Nullable V find(K key) {
+        Slot<K, V> slot = slots.slot(key);
+        if (slot == null) {
+            return null;
+        }
+        use(slot);
+        return slot.value;
+    }
+
+    /** Notes that a slot of the table is used now, and counts it as a hit. */
+    void use(Slot<K, V> slot) {
+        long id = Thread.currentThread().threadId();
+        if (!Stripe.note(stripes.notes(id), id, slot.index)) {
+            useOtherwise(slot);
+        }
+    }
+
+    private void useOtherwise(Slot<K, V> slot) {
+        Stripe mine = stripes.mine();
+        if (mine != null) {
+            mine.use(slot.index, clock);
+        } else {
+            recency.useOfCrowd(slot);
+        }
+    }
+
+    @Override
+    public @Nullable V peek(K key) {
+        Slot<K, V> slot = slots.slot(key);
+        return slot == null ? null : slot.value;
+    }
+
+    @Override
+    public void keep(K key, V value) {
+        changing.lock();
+        try {
+            if (capacity > 0) {
+                evictTo(capacity - 1);
+                slots.add(recency.add(key, value));
+            }
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    @Override
+    public int size() {
+        changing.lock();
+        try {
+            return recency.size();
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    @Override
+    public int capacity() {
+        return capacity;
+    }
+
+    @Override
+    public void setCapacity(int capacity) {
+        changing.lock();
+        try {
+            this.capacity = capacity;
+            evictTo(capacity);
+            slots.trim();
+        } finally {
+            changing.unlock();
+        }
+    }
+
+    @Override
+    public long hits() {
+        return stripes.hits();
+    }
+
+    private void evictTo(int size) {
+        while (recency.size() > size) {
+            slots.remove(recency.removeOldest());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package dev.granary.cache.memory;
+
+import java.lang.ref.WeakReference;
+import java.util.Arrays;
+
+/**
+ * What one thread notes: how often it used a cache, and which value at what time. Only that thread writes, to an array of its own, so a use costs
+ * neither an atomic operation nor a cache line that another thread writes. Others read at any time, and see all uses that are ordered before.
+ */
+final class Stripe implements RecencyClock.Timekeeper {
+    /** A thread that has spent its turns gets one more after so many hits: taking a turn costs as much as some ten hits, for all threads. */
+    static final int HITS_PER_TURN = 1024;
+
+    /** How many turns a thread may take at once, and after each value that it adds. */
+    static final int TURNS_AT_ONCE = 64;
+
+    private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
+    private static final int OWNER = APART; // the thread's id: ids are never used twice
+    private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
+    private static final int TIME = APART + 2;
+    private static final int HITS = APART + 3;
+    private static final int STAMPS = APART + 4;
+    private static final int FIRST_STAMPS = 64;
+    private static final long NOBODY = -1; // no thread has this id
+    private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
+
+    private static final long[] NOBODYS = nobodys(); // nobody writes there
+
+    private final long[][] table; // of all stripes: their arrays at first hand, one step less on the way of a hit
+    private final int place;
+    private final WeakReference<Thread> thread;
+    private volatile long[] notes;
+    private long nextTurn; // not before so many hits
+    private long floor; // what was noted up to this time belongs to other values; under the lock of who evicts
+
+    /** A stripe of nobody. */
+    Stripe(long[][] table, int place) {
+        this.table = table;
+        this.place = place;
+        this.thread = new WeakReference<>(null);
+        this.notes = NOBODYS;
+        table[place] = notes;
+    }
+
+    /** A stripe for this thread, which goes on where another one, which has ended, left off. */
+    Stripe(Stripe predecessor) {
+        Thread owner = Thread.currentThread();
+        this.table = predecessor.table;
+        this.place = predecessor.place;
+        this.thread = new WeakReference<>(owner);
+        this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
+        this.floor = predecessor.floor;
+        this.nextTurn = notes[HITS] - BURST;
+        notes[TURN] = NOBODY;
+        notes[OWNER] = owner.threadId();
+        table[place] = notes;
+    }
+
+    private static long[] nobodys() {
+        long[] notes = new long[STAMPS];
+        notes[OWNER] = NOBODY;
+        notes[TURN] = NOBODY;
+        return notes;
+    }
+
+    /**
+     * The whole of a usual hit: notes in {@code notes} that the thread with {@code id} uses the value with {@code number}. False, and nothing done,
+     * where that thread has to call {@link #use} or {@link #count} instead.
+     */
+    static boolean note(long[] notes, long id, int number) {
+        int at = STAMPS + number;
+        if (at >= notes.length || notes[TURN] != id) {
+            return false;
+        }
+        long now = notes[TIME] + 1;
+        notes[TIME] = now;
+        notes[at] = now;
+        notes[HITS]++;
+        return true;
+    }
+
+    boolean isOf(long id) {
+        return notes[OWNER] == id;
+    }
+
+    /** True where no thread will write here any more. */
+    boolean isAbandoned() {
+        Thread writer = thread.get();
+        return writer == null || !writer.isAlive();
+    }
+
+    /** Counts a hit. For the owner. */
+    void count() {
+        notes[HITS]++;
+    }
+
+    /** Notes a use of the value with {@code number}, and counts it as a hit. For the owner. */
+    void use(int number, RecencyClock clock) {
+        int at = STAMPS + number;
+        if (at >= notes.length) {
+            grow(at);
+        }
+        long[] mine = notes;
+        long now = mine[TURN] == mine[OWNER] ? mine[TIME] + 1 : inTurn(mine, clock);
+        mine[TIME] = now;
+        mine[at] = now;
+        mine[HITS]++;
+    }
+
+    /** Allows turns again at once. For the owner. */
+    void refresh() {
+        nextTurn = Math.min(nextTurn, notes[HITS] - BURST);
+    }
+
+    @Override
+    public void lose() {
+        notes[TURN] = NOBODY;
+    }
+
+    @Override
+    public long time() {
+        return notes[TIME];
+    }
+
+    long hits() {
+        return notes[HITS];
+    }
+
+    /** When the value with {@code number} was last used here; 0 for never. */
+    long stamp(int number) {
+        long[] current = notes;
+        int at = STAMPS + number;
+        long stamp = at < current.length ? current[at] : 0;
+        return stamp > floor ? stamp : 0;
+    }
+
+    /** Forgets which values were used so far. Under the lock of who evicts. */
+    void forget() {
+        floor = time();
+    }
+
+    /** The time of the next use while it is another's turn: with a turn, if one is allowed, else by the own count. */
+    private long inTurn(long[] mine, RecencyClock clock) {
+        long hits = mine[HITS];
+        if (hits < nextTurn) {
+            return mine[TIME] + 1;
+        }
+        nextTurn = Math.max(nextTurn, hits - BURST) + HITS_PER_TURN;
+        while (true) {
+            RecencyClock.Timekeeper former = clock.current();
+            long now = Math.max(mine[TIME], former.time()) + 1;
+            mine[TIME] = now; // before it is this one's turn, so that the next goes on from here
+            mine[TURN] = mine[OWNER];
+            if (clock.pass(former, this)) {
+                return now;
+            }
+        }
+    }
+
+    private void grow(int at) {
+        long[] more = Arrays.copyOf(notes, Math.max(2 * notes.length, at + 1 + APART));
+        more[TURN] = NOBODY; // it may be lost meanwhile
+        notes = more;
+        table[place] = more;
+    }
+}

@@ -1,0 +1,207 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.memory.RuntimeParametersCache.Outcome;
+import dev.granary.cache.memory.RuntimeParametersCache.Partition;
+import dev.granary.cache.memory.RuntimeParametersCache.Result;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.ConcurrentModificationException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What OpenVINO's runtime-parameters cache does, and ours. */
+class RuntimeParametersCacheTest {
+    private static final Duration GENEROUS = Duration.ofSeconds(30);
+
+    private final List<Integer> built = new ArrayList<>();
+
+    private String build(int key) {
+        built.add(key);
+        return "value " + key;
+    }
+
+    private void ask(Partition<Integer, String> cache, int from, int to, Outcome expected) {
+        IntStream.range(from, to).forEach(key ->
+                assertEquals(new Result<>("value " + key, expected), cache.getOrCreate(key, this::build)));
+    }
+
+    @Test
+    @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30 builds")
+    void numbers() {
+        Partition<Integer, String> cache = new RuntimeParametersCache(10).partition(Integer.class, String.class);
+        ask(cache, 0, 10, Outcome.MISS);
+        ask(cache, 0, 10, Outcome.HIT);
+        ask(cache, 10, 20, Outcome.MISS);
+        ask(cache, 0, 10, Outcome.MISS);
+        assertEquals(30, built.size());
+        assertEquals(10, cache.size());
+    }
+
+    @Test
+    @DisplayName("M10 capacity 0: every call builds and is a miss")
+    void zero() {
+        Partition<Integer, String> cache = new RuntimeParametersCache(0).partition(Integer.class, String.class);
+        ask(cache, 0, 10, Outcome.MISS);
+        ask(cache, 0, 10, Outcome.MISS);
+        assertEquals(20, built.size());
+        assertEquals(0, cache.size());
+    }
+
+    @Test
+    @DisplayName("M9 what is used survives, the least recently used leaves")
+    void recency() {
+        Partition<Integer, String> cache = new RuntimeParametersCache(3).partition(Integer.class, String.class);
+        ask(cache, 0, 3, Outcome.MISS);
+        ask(cache, 0, 1, Outcome.HIT);
+        ask(cache, 3, 4, Outcome.MISS);
+        ask(cache, 0, 1, Outcome.HIT);
+        ask(cache, 2, 4, Outcome.HIT);
+        ask(cache, 1, 2, Outcome.MISS);
+    }
+
+    @Test
+    @DisplayName("M11 partitions by type of key and type of value keep apart, each with its own capacity")
+    void partitions() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(2);
+        assertEquals("1", cache.getOrCreate(1, String.class, String::valueOf).value());
+        assertEquals(new Result<>(1.0, Outcome.MISS), cache.getOrCreate(1, Double.class, key -> (double) key), "same key, other type of value");
+        assertEquals(new Result<>("L1", Outcome.MISS), cache.getOrCreate(1L, String.class, key -> "L" + key), "other type of key");
+        assertEquals(new Result<>("1", Outcome.HIT), cache.getOrCreate(1, String.class, _ -> "again"));
+        assertEquals(new Result<>(1.0, Outcome.HIT), cache.getOrCreate(1, Double.class, _ -> 2.0));
+
+        Partition<Integer, Object> large = cache.partition(Integer.class, Object.class, 5);
+        IntStream.range(0, 9).forEach(key -> large.getOrCreate(key, _ -> new Object()));
+        assertEquals(5, large.size());
+        assertEquals(5, large.capacity());
+        IntStream.range(2, 9).forEach(key -> cache.getOrCreate(key, String.class, String::valueOf));
+        assertEquals(2, cache.partition(Integer.class, String.class).size(), "the cache's own capacity");
+        assertEquals(5, large.size());
+        assertSame(large, cache.partition(Integer.class, Object.class), "found again, capacity and all");
+    }
+
+    @Test
+    @DisplayName("M4 lowering a partition's capacity evicts the least recently used at once, 0 clears it")
+    void lowered() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(10);
+        Partition<Integer, String> partition = cache.partition(Integer.class, String.class);
+        ask(partition, 0, 10, Outcome.MISS);
+        ask(partition, 0, 1, Outcome.HIT);
+        cache.partition(Integer.class, String.class, 2);
+        assertEquals(2, partition.size());
+        ask(partition, 0, 1, Outcome.HIT);
+        ask(partition, 9, 10, Outcome.HIT);
+        cache.partition(Integer.class, String.class, 0);
+        assertEquals(0, partition.size());
+        ask(partition, 0, 1, Outcome.MISS);
+        assertEquals(0, partition.size());
+    }
+
+    @Test
+    @DisplayName("M11 an empty value is handed out but not stored: the next call builds")
+    void empty() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(10);
+        Result<@Nullable String> first = cache.<Integer, @Nullable String>getOrCreate(1, String.class, _ -> null);
+        assertNull(first.value());
+        assertEquals(Outcome.MISS, first.outcome());
+        assertEquals(0, cache.partition(Integer.class, String.class).size());
+        assertEquals(new Result<>("value 1", Outcome.MISS), cache.getOrCreate(1, String.class, this::build));
+        assertEquals(new Result<>("value 1", Outcome.HIT), cache.getOrCreate(1, String.class, this::build));
+    }
+
+    @Test
+    @DisplayName("M11 what a builder throws reaches the caller and keeps nothing; a builder may ask for other keys")
+    void builders() {
+        Partition<Integer, Integer> cache = new RuntimeParametersCache(100).partition(Integer.class, Integer.class);
+        IllegalStateException failure = new IllegalStateException("on purpose");
+        assertSame(failure, assertThrows(IllegalStateException.class, () -> cache.getOrCreate(1, _ -> {
+            throw failure;
+        })));
+        assertEquals(0, cache.size());
+        assertEquals(6765, fibonacci(cache, 20).value());
+        assertEquals(21, cache.size());
+        assertEquals(Outcome.HIT, fibonacci(cache, 20).outcome());
+    }
+
+    private static Result<Integer> fibonacci(Partition<Integer, Integer> cache, int number) {
+        return cache.getOrCreate(number, n -> n < 2 ? n : fibonacci(cache, n - 1).value() + fibonacci(cache, n - 2).value());
+    }
+
+    @Test
+    @DisplayName("M11 a hit returns the same object each time: it allocates nothing")
+    void sameResult() {
+        Partition<Integer, String> cache = new RuntimeParametersCache(4).partition(Integer.class, String.class);
+        Result<String> first = cache.getOrCreate(1, this::build);
+        Result<String> second = cache.getOrCreate(1, this::build);
+        assertSame(first.value(), second.value());
+        assertSame(second, cache.getOrCreate(1, this::build));
+    }
+
+    @Test
+    @DisplayName("M13 a negative capacity is refused, with the figure in the message")
+    void negative() {
+        assertTrue(assertThrows(IllegalArgumentException.class, () -> new RuntimeParametersCache(-1)).toString().contains("-1"));
+        RuntimeParametersCache cache = new RuntimeParametersCache(4);
+        assertThrows(IllegalArgumentException.class, () -> cache.partition(Integer.class, String.class, -5));
+        assertEquals(4, cache.partition(Integer.class, String.class).capacity());
+    }
+
+    /** Lets another thread in while the cache compares it. */
+    private record SlowKey(CountDownLatch compared, CountDownLatch go) {
+        @Override
+        public int hashCode() {
+            compared.countDown();
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return 1;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other;
+        }
+    }
+
+    @Test
+    @DisplayName("two threads in one cache at the same time: the second is told so, and the cache goes on working")
+    void misuse() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            Partition<Object, String> cache = new RuntimeParametersCache(4).partition(Object.class, String.class);
+            SlowKey slow = new SlowKey(new CountDownLatch(1), new CountDownLatch(1));
+            Thread first = Thread.ofPlatform().start(() -> cache.getOrCreate(slow, _ -> "slow"));
+            slow.compared.await();
+            assertThrows(ConcurrentModificationException.class, () -> cache.getOrCreate("key", _ -> "value"));
+            slow.go.countDown();
+            first.join();
+            assertEquals(Outcome.MISS, cache.getOrCreate("key", _ -> "value").outcome());
+            assertEquals(Outcome.HIT, cache.getOrCreate("key", _ -> "value").outcome());
+        });
+    }
+
+    /** A key as it should not be: with the address of the data in it. */
+    private record Addressed(int shape, long address) {}
+
+    @Test
+    @DisplayName("M11 an address in the key makes each call a miss; without it, the same shape hits")
+    void addressInKey() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(10);
+        for (long address = 1000; address < 1003; address++) {
+            assertEquals(Outcome.MISS, cache.getOrCreate(new Addressed(5, address), String.class, Addressed::toString).outcome());
+        }
+        List<Outcome> outcomes = IntStream.range(0, 3).mapToObj(_ -> cache.getOrCreate(5, String.class, String::valueOf).outcome()).toList();
+        assertEquals(List.of(Outcome.MISS, Outcome.HIT, Outcome.HIT), outcomes);
+    }
+}

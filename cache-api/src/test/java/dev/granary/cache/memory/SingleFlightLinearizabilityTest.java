@@ -1,0 +1,25 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.ChildJvm;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The single flight under a model checker, which needs what the tests' JVM has not: sun.misc.Unsafe and agents. */
+class SingleFlightLinearizabilityTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    @Test
+    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model checker; without the single flight it finds the second build")
+    void modelChecked() throws Exception {
+        List<String> lines = ChildJvm.run(ModelCheck.class, directory, "--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading");
+        assertTrue(lines.contains("one key: " + ModelCheck.LINEARIZABLE), () -> String.join("\n", lines));
+        assertTrue(lines.contains("cache: " + ModelCheck.LINEARIZABLE), () -> String.join("\n", lines));
+        assertTrue(lines.contains("without single flight: " + ModelCheck.NOT_LINEARIZABLE), () -> String.join("\n", lines));
+    }
+}

@@ -1,0 +1,9 @@
+package dev.granary.it.bench.memory;
+
+/** What can be measured, by its name on the command line. */
+enum Measure {
+    HIT,
+    CHURN,
+    RATE,
+    ONEDNN
+}
