@@ -2,9 +2,17 @@ package dev.granary.it.bench.memory;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.cache.CacheBuilder;
+import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.cache.memory.RuntimeParametersCache;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +23,7 @@ import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
@@ -97,6 +106,47 @@ public class HitBenchmark {
         }
     }
 
+    /** The constant tensor cache, of a device without a limit. */
+    @State(Scope.Benchmark)
+    public static class OfConstants {
+        private final ConstantTensorCache cache = new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
+
+        /** Fills it. */
+        public OfConstants() {
+            fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key)).close());
+        }
+
+        Constant<Tensor> get(ConstantKey<Tensor> key) {
+            return cache.get(key, 1, Tensor::new);
+        }
+    }
+
+    /** What stands for a piece of device memory. */
+    public static final class Tensor implements AutoCloseable {
+        @Override
+        public void close() {}
+    }
+
+    /** The tensors that one thread asks for, or holds. */
+    @State(Scope.Thread)
+    public static class AskedConstants {
+        private final List<ConstantKey<Tensor>> keys = new ArrayList<>(KEYS);
+        private final List<Constant<Tensor>> held = new ArrayList<>(KEYS);
+        private int next;
+
+        /** Makes keys of its own, and takes hold of all. */
+        @Setup
+        public void hold(OfConstants candidate) {
+            fill(key -> keys.add(new ConstantKey<>(Tensor.class, "bench", "context", key)));
+            keys.forEach(key -> held.add(candidate.get(key)));
+        }
+
+        int next() {
+            next = (next + 1) & (KEYS - 1);
+            return next;
+        }
+    }
+
     /** Caffeine. */
     @State(Scope.Benchmark)
     public static class OfCaffeine {
@@ -141,6 +191,21 @@ public class HitBenchmark {
     @Benchmark
     public Object runtimeParameters(OfRuntimeParameters candidate, Asked asked) {
         return candidate.cache.getOrCreate(asked.next(), _ -> new Object()).value();
+    }
+
+    /** A hit: asked for, and given back. */
+    @Benchmark
+    public Object constant(OfConstants candidate, AskedConstants asked) {
+        try (Constant<Tensor> hit = candidate.get(asked.keys.get(asked.next()))) {
+            return hit.buffer();
+        }
+    }
+
+    /** The use of one that is held, as long as it is cached. */
+    @Benchmark
+    public @Nullable Object constantHeld(OfConstants candidate, AskedConstants asked) {
+        Constant<Tensor> held = asked.held.get(asked.next());
+        return held.isCached() ? held.buffer() : null;
     }
 
     /** A hit. */

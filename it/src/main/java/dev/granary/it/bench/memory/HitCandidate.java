@@ -6,6 +6,8 @@ enum HitCandidate {
     LRU("primitive", "primitive"),
     TINY_LFU("primitive w-tlfu", "primitiveTinyLfu"),
     RUNTIME_PARAMETERS("runtime params", "runtimeParameters"),
+    CONSTANT("constant", "constant"),
+    CONSTANT_HELD("constant, held", "constantHeld"),
     CAFFEINE("caffeine", "caffeine"),
     GUAVA("guava", "guava");
 
@@ -27,11 +29,11 @@ enum HitCandidate {
 
     /** True for ours, which allocate nothing on a hit. */
     boolean isOurs() {
-        return this == LRU || this == TINY_LFU || this == RUNTIME_PARAMETERS;
+        return this == TINY_LFU || isHeldAgainstOthers();
     }
 
     /** True for those whose hit is to cost hardly more than the map's, and no more than Caffeine's; W-TinyLFU is Caffeine, and a counter. */
     boolean isHeldAgainstOthers() {
-        return this == LRU || this == RUNTIME_PARAMETERS;
+        return this == LRU || this == RUNTIME_PARAMETERS || this == CONSTANT || this == CONSTANT_HELD;
     }
 }
