@@ -9,6 +9,6 @@ public enum ConstantPolicy {
      * than the new one did. Else the new one is not kept.
      */
     COST,
-    /** The least recently used leave. */
+    /** The least recently used leave. Of the time before, under {@link #NO_EVICT}, only the making counts. */
     LRU
 }

@@ -29,6 +29,7 @@ public final class ConstantTensorCache {
     private final AtomicLong clock = new AtomicLong();
     private final LongSupplier nanos;
     private final Duration longestWait;
+    private volatile boolean notesUses; // where none is ever evicted, a hit writes nothing that another thread reads
 
     private final LongAdder made = new LongAdder();
     private final LongAdder reused = new LongAdder();
@@ -38,6 +39,7 @@ public final class ConstantTensorCache {
 
     ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration longestWait) {
         this.contents = new Contents(limit);
+        this.notesUses = limit.policy() != ConstantPolicy.NO_EVICT;
         this.nanos = nanos;
         this.longestWait = longestWait;
     }
@@ -113,7 +115,9 @@ public final class ConstantTensorCache {
             if (constant == null) {
                 return null;
             }
-            touch(slot);
+            if (notesUses) {
+                touch(slot);
+            }
             reused.increment();
             return new ConstantLookUp.Hit<>(constant);
         }
@@ -219,6 +223,7 @@ public final class ConstantTensorCache {
         List<Tensor<?>> left = new ArrayList<>();
         lock.lock();
         try {
+            notesUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
             if (contents.change(newLimit)) {
                 contents.all().forEach(slot -> contents.remove(slot, left));
             }

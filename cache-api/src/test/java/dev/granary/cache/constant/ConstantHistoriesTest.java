@@ -115,7 +115,7 @@ class ConstantHistoriesTest {
         }
         switch (leaving(() -> cache.getOrAdd(key, bytes(key)))) {
             case ConstantLookUp.Hit<Piece> hit -> {
-                model.use(Objects.requireNonNull(entry, "a hit on what is not cached"));
+                model.hit(Objects.requireNonNull(entry, "a hit on what is not cached"));
                 hold(hit.constant(), entry);
             }
             case ConstantLookUp.Miss<Piece> miss -> {

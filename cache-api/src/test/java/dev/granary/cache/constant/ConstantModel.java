@@ -48,7 +48,14 @@ final class ConstantModel {
         return limit;
     }
 
-    void use(Entry entry) {
+    /** A hit. */
+    void hit(Entry entry) {
+        if (limit.policy() != ConstantPolicy.NO_EVICT) {
+            use(entry);
+        }
+    }
+
+    private void use(Entry entry) {
         entries.remove(entry);
         entries.add(entry);
     }
