@@ -19,7 +19,8 @@ final class Stripe implements RecencyClock.Timekeeper {
     private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
     private static final int TIME = APART + 2;
     private static final int HITS = APART + 3;
-    private static final int STAMPS = APART + 4;
+    private static final int NEXT_TURN = APART + 4; // while it is another's turn: not before so many hits
+    private static final int STAMPS = APART + 5;
     private static final int FIRST_STAMPS = 64;
     private static final long NOBODY = -1; // no thread has this id
     private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
@@ -30,7 +31,6 @@ final class Stripe implements RecencyClock.Timekeeper {
     private final int place;
     private final WeakReference<Thread> thread;
     private volatile long[] notes;
-    private long nextTurn; // not before so many hits
     private long floor; // what was noted up to this time belongs to other values; under the lock of who evicts
 
     /** A stripe of nobody. */
@@ -50,7 +50,7 @@ final class Stripe implements RecencyClock.Timekeeper {
         this.thread = new WeakReference<>(owner);
         this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
         this.floor = predecessor.floor;
-        this.nextTurn = notes[HITS] - BURST;
+        notes[NEXT_TURN] = notes[HITS] - BURST;
         notes[TURN] = NOBODY;
         notes[OWNER] = owner.threadId();
         table[place] = notes;
@@ -69,7 +69,7 @@ final class Stripe implements RecencyClock.Timekeeper {
      */
     static boolean note(long[] notes, long id, int number) {
         int at = STAMPS + number;
-        if (at >= notes.length || notes[TURN] != id) {
+        if (at >= notes.length || (notes[TURN] != id && (notes[OWNER] != id || notes[HITS] >= notes[NEXT_TURN]))) {
             return false;
         }
         long now = notes[TIME] + 1;
@@ -109,7 +109,8 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     /** Allows turns again at once. For the owner. */
     void refresh() {
-        nextTurn = Math.min(nextTurn, notes[HITS] - BURST);
+        long[] mine = notes;
+        mine[NEXT_TURN] = Math.min(mine[NEXT_TURN], mine[HITS] - BURST);
     }
 
     @Override
@@ -142,10 +143,10 @@ final class Stripe implements RecencyClock.Timekeeper {
     /** The time of the next use while it is another's turn: with a turn, if one is allowed, else by the own count. */
     private long inTurn(long[] mine, RecencyClock clock) {
         long hits = mine[HITS];
-        if (hits < nextTurn) {
+        if (hits < mine[NEXT_TURN]) {
             return mine[TIME] + 1;
         }
-        nextTurn = Math.max(nextTurn, hits - BURST) + HITS_PER_TURN;
+        mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], hits - BURST) + HITS_PER_TURN;
         while (true) {
             RecencyClock.Timekeeper former = clock.current();
             long now = Math.max(mine[TIME], former.time()) + 1;
