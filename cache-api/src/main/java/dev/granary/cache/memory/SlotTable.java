@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * most half full. A slot never moves within one array: who looks up meanwhile misses nothing. The array is replaced when it is too full, or full of
  * places of slots that have left.
  *
- * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit. Whoever has a table is one, instead of
- * having one, for the same reason: each such object costs a tenth of a hit.
+ * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit. Whoever has a
+ * table is one, instead of having one, for the same reason: each such object costs a tenth of a hit.
  */
 abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersCache.Partition {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Slot[].class);

@@ -51,7 +51,8 @@ final class HitMeasure {
             goals(section, candidate, oneDnnNanos);
         }
         section.note("/ map: against ConcurrentHashMap.get, / caff.: against Caffeine, each within a round. bytes: allocated by a hit, the worse of one and "
-                + "two threads. primitive w-tlfu is Caffeine and a counter. A constant is asked for and given back, or held and used while it is cached. With two threads, each runtime-parameters cache belongs to one.");
+                + "two threads. primitive w-tlfu is Caffeine and a counter. A constant is asked for and given back, or held and used while it is "
+                + "cached. With two threads, each runtime-parameters cache belongs to one.");
         return section;
     }
 
