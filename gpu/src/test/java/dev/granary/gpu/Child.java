@@ -41,7 +41,7 @@ public final class Child {
         return this;
     }
 
-    /** Runs to the end; its output, both streams in one. */
+    /** Runs to the end; all of its output, then all of its errors: a driver's messages never split a line of the output. */
     public String run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny", "-XX:TieredStopAtLevel=1"));
@@ -50,13 +50,14 @@ public final class Child {
         command.addAll(List.of(arguments));
         Files.createDirectories(directory.resolve("driver-cache"));
         Path output = Files.createTempFile(directory, "child", ".txt");
-        Process running = process.command(command).directory(directory.toFile()).redirectErrorStream(true)
-                .redirectOutput(output.toFile()).start();
+        Path errors = Files.createTempFile(directory, "child", ".txt");
+        Process running = process.command(command).directory(directory.toFile()).redirectOutput(output.toFile())
+                .redirectError(errors.toFile()).start();
         if (!running.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
             running.destroyForcibly();
             throw new IOException("The child did not end: " + command);
         }
-        String text = new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
+        String text = text(output) + text(errors);
         if (running.exitValue() != 0) {
             throw new IOException("The child ended with " + running.exitValue() + ": " + text);
         }
@@ -68,6 +69,10 @@ public final class Child {
         return output.lines().filter(line -> line.startsWith(name + "=")).findFirst()
                 .orElseThrow(() -> new AssertionError("The child did not print " + name + ": " + output))
                 .substring(name.length() + 1);
+    }
+
+    private static String text(Path file) throws IOException {
+        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
     }
 
     private static String absolute(String classPath) {

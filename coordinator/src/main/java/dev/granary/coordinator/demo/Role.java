@@ -72,7 +72,6 @@ public final class Role {
             for (DemoKernel kernel : DemoKernels.all()) {
                 memory += isInMemory(kernel, granary, engine) ? 1 : 0;
             }
-            granary.flush(Duration.ofMinutes(2)); // PoCL 3.1 may abort where a program is launched while its binary is asked for
             progress.accept("weights that two primitives share");
             ConstantsResult constants = useConstants(granary, engine);
             granary.flush(Duration.ofMinutes(2));

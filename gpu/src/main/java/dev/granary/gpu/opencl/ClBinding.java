@@ -212,6 +212,13 @@ class ClBinding {
                 CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed)).get(JAVA_INT, 0);
     }
 
+    /** True where the kernel's source requires a size of its groups. */
+    boolean hasFixedGroup(long kernel, long device) {
+        return query("clGetKernelWorkGroupInfo", (size, value, needed) ->
+                CL10.nclGetKernelWorkGroupInfo(kernel, device, CL10.CL_KERNEL_COMPILE_WORK_GROUP_SIZE, size, value, needed))
+                .get(JAVA_LONG, 0) != 0;
+    }
+
     void releaseKernel(long kernel) {
         check("clReleaseKernel", CL10.clReleaseKernel(kernel));
     }

@@ -297,7 +297,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
-            MemorySegment binary = PoclSpecialization.covering(notLaunched, () -> binding.programBinary(program.program()));
+            MemorySegment binary = PoclSpecialization.covering(notLaunched,
+                    () -> FixedGroups.take(() -> binding.programBinary(program.program())));
             return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
         }
     }

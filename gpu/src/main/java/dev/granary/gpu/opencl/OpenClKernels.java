@@ -1,5 +1,6 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LiveKernels;
 import java.lang.foreign.Arena;
@@ -24,7 +25,7 @@ public final class OpenClKernels implements LiveKernels {
     private long firstLaunchNanos;
     private boolean isClosed;
 
-    private record Kernel(NativeHandle handle, int arguments) {}
+    private record Kernel(NativeHandle handle, int arguments, boolean hasFixedGroup) {}
 
     OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, ProgramHandle program) {
         this.engine = engine;
@@ -59,10 +60,18 @@ public final class OpenClKernels implements LiveKernels {
             for (int i = 0; i < arguments.length; i++) {
                 setArgument(live.handle.get(), i, arguments[i]);
             }
-            engine.binding().launch(engine.queue(), live.handle.get(), geometry.global(), geometry.local());
+            if (live.hasFixedGroup) {
+                FixedGroups.launch(() -> launch(live, geometry));
+            } else {
+                launch(live, geometry);
+            }
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
         primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
+    }
+
+    private void launch(Kernel live, Geometry geometry) {
+        engine.binding().launch(engine.queue(), live.handle.get(), geometry.global(), geometry.local());
     }
 
     private void checkOpen() {
@@ -79,7 +88,9 @@ public final class OpenClKernels implements LiveKernels {
         ClBinding binding = engine.binding();
         NativeHandle handle =
                 new NativeHandle(engine, "kernel", binding.createKernel(program.program(), name), binding::releaseKernel);
-        return new Kernel(handle, binding.kernelArguments(handle.get()));
+        boolean isPocl = engine.target().vendor().equals(DriverTraits.POCL);
+        return new Kernel(handle, binding.kernelArguments(handle.get()),
+                isPocl && binding.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
     /** The time that the first launch of each kernel took, together; where drivers compile at a first launch, it is in here. */

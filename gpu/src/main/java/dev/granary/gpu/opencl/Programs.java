@@ -22,6 +22,13 @@ record Programs(ClBinding binding, long context, long device) {
     /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
     private static final String RECOMPILED_MARK = "recompiled-from-ir";
 
+    /** Clang says so when its own handler of a signal has removed the file that it was writing. */
+    private static final String FILE_LOST_MARK = "unable to rename temporary";
+
+    private static final int TRIES = 10;
+
+    private static final Path SIGNAL_CHAINING = Path.of(System.getProperty("java.home"), "lib", "libjsig.so");
+
     private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
     /** A program that was built, and the names of its wanted kernels. */
@@ -76,9 +83,20 @@ record Programs(ClBinding binding, long context, long device) {
         }
     }
 
+    /**
+     * Builds, again where the compiler lost a file to a signal. LLVM inside a driver replaces the JVM's handlers while it writes files, and
+     * removes them at any signal that could end the process; but in a JVM some are daily business, as at a null pointer or a safepoint.
+     */
     private void build(long program, KernelDescriptor descriptor, String options) throws CompileException {
-        if (!binding.buildProgram(program, device, options.strip())) {
-            throw new CompileException(descriptor.name() + " does not compile", binding.buildLog(program, device));
+        for (int attempt = 1; !binding.buildProgram(program, device, options.strip()); attempt++) {
+            String log = binding.buildLog(program, device);
+            if (!log.contains(FILE_LOST_MARK)) {
+                throw new CompileException(descriptor.name() + " does not compile", log);
+            }
+            if (attempt == TRIES) {
+                throw new CompileException(descriptor.name() + " does not compile: signals of the JVM removed the compiler's files " + TRIES
+                        + " times; start the JVM with LD_PRELOAD=" + SIGNAL_CHAINING, log);
+            }
         }
     }
 

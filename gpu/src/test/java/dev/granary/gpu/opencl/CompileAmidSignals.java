@@ -1,0 +1,62 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.KernelDescriptor;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Compiles again and again while another thread runs into null pointers, for each of which the JVM gets a signal (SIGSEGV). */
+public final class CompileAmidSignals {
+    private static int seen;
+
+    private CompileAmidSignals() {}
+
+    private static final class Box {
+        int value;
+    }
+
+    /** How many programs are compiled, and the milliseconds between two signals. */
+    public static void main(String[] arguments) throws Exception {
+        int times = Integer.parseInt(arguments[0]);
+        long pauseMillis = Long.parseLong(arguments[1]);
+        AtomicBoolean isOver = new AtomicBoolean();
+        Box[] boxes = {new Box(), null};
+        for (int i = 0; i < 100_000; i++) {
+            seen += read(boxes[0]); // until it is compiled: the interpreter looks before it reads
+        }
+        Thread nulls = Thread.ofPlatform().start(() -> {
+            while (!isOver.get()) {
+                seen += read(boxes[1]);
+                pause(pauseMillis);
+            }
+        });
+        try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
+            for (int i = 0; i < times; i++) {
+                engine.create(KernelDescriptor.builder(engine.target(), "shift" + i)
+                        .source("kernel void shift" + i + "(global float* out) { out[get_global_id(0)] += " + i + "; }").build());
+            }
+            System.out.println("compiled=" + times);
+        } catch (CompileException e) {
+            System.out.println("failed=" + e.getMessage());
+        } finally {
+            isOver.set(true);
+            nulls.join();
+        }
+        System.out.println("nulls=" + seen);
+    }
+
+    private static int read(Box box) {
+        try {
+            return box.value;
+        } catch (NullPointerException e) {
+            return 1;
+        }
+    }
+
+    private static void pause(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package dev.granary.gpu.opencl;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import java.util.concurrent.CompletableFuture;
+
+/** Launches a kernel with a required group size again and again while another thread takes its program's binaries. */
+public final class LaunchWhileTaken {
+    private static final Geometry ALL = Geometry.of(1 << 16).local(16);
+    private static final String SOURCE = """
+            kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global float* out) {
+                float x = get_global_id(0);
+                for (int i = 0; i < 50; i++) { x = x * 0.5f + ADDED; }
+                out[get_global_id(0)] = x;
+            }
+            """;
+
+    private LaunchWhileTaken() {}
+
+    /** How many programs. */
+    public static void main(String[] arguments) throws Exception {
+        int launches = 0;
+        try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst()); OpenClBuffer out = engine.buffer(4L << 16)) {
+            for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
+                OpenClPrimitive primitive = engine.create(KernelDescriptor.builder(engine.target(), "fill").source(SOURCE)
+                        .options("-DADDED=" + i).build());
+                try (OpenClKernels kernels = engine.load(primitive)) {
+                    kernels.launch("fill", ALL, out);
+                    CompletableFuture<Boolean> taking =
+                            CompletableFuture.supplyAsync(() -> primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+                    while (!taking.isDone()) {
+                        kernels.launch("fill", ALL, out);
+                        launches++;
+                    }
+                    System.out.println("taken" + i + "=" + !taking.join());
+                }
+            }
+        }
+        System.out.println("launches=" + launches);
+    }
+}

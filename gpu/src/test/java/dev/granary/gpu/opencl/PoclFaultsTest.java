@@ -1,0 +1,33 @@
+package dev.granary.gpu.opencl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.Child;
+import java.nio.file.Path;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Faults of PoCL that the engine keeps from its users, each met for real in a process of its own. */
+@NeedsPocl
+class PoclFaultsTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    @DisplayName("Launches of a kernel with a required group size while its program's binaries are taken: PoCL up to 5 would abort the process")
+    void launchWhileTaken() throws Exception {
+        String output = new Child(LaunchWhileTaken.class, directory).set("POCL_KERNEL_CACHE", "1").run("10");
+        assertEquals("true", Child.value(output, "taken9"), output);
+        assertTrue(Integer.parseInt(Child.value(output, "launches")) > 0, output);
+    }
+
+    @Test
+    @DisplayName("Compiles while the JVM gets signals for null pointers: the compiler's handler removes its own files, and no compile fails of it")
+    void compileAmidSignals() throws Exception {
+        String output = new Child(CompileAmidSignals.class, directory).run("30", "100");
+        assertEquals("30", Child.value(output, "compiled"), output);
+        assertTrue(Integer.parseInt(Child.value(output, "nulls")) > 0, output);
+    }
+}
