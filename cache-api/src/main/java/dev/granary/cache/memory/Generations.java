@@ -15,12 +15,15 @@ abstract class Generations<K, V> {
     private static final int FIRST_SLOTS = 64;
     private static final int SLACK = 64; // numbers that may be unused before the values are numbered anew
 
+    private static final long NONE = -1; // no stamp
+
     private @Nullable Slot<K, V>[] slots = array(FIRST_SLOTS);
     private int end; // no number is as high
     private int[] free = new int[FIRST_SLOTS];
     private int freeCount;
-    private long[] queue = {}; // stamp and number of each value when they were sorted
+    private long[] queue = {}; // stamp and number of each value when they were sorted; used again, lest each generation leave a large array
     private int next; // in the queue
+    private int queued; // its end
     private long base; // what stamps in the queue are counted from
     private int numberBits;
 
@@ -47,7 +50,7 @@ abstract class Generations<K, V> {
 
     /** Takes out the value that was used longest ago; there must be one. */
     final Slot<K, V> removeOldest() {
-        while (next < queue.length) {
+        while (next < queued) {
             Slot<K, V> slot = slot(number(queue[next]));
             long known = base + (queue[next++] >>> numberBits);
             if (stamp(slot) <= known) {
@@ -71,31 +74,32 @@ abstract class Generations<K, V> {
         if (freeCount > size() + SLACK) {
             renumber();
         }
-        long[] stamps = new long[end];
+        if (queue.length < end || queue.length / 4 > end) {
+            queue = new long[slots.length];
+        }
         long oldest = Long.MAX_VALUE;
         long latest = 0;
         for (int i = 0; i < end; i++) {
             Slot<K, V> slot = slots[i];
-            stamps[i] = slot == null ? -1 : stamp(slot);
-            oldest = slot == null ? oldest : Math.min(oldest, stamps[i]);
-            latest = Math.max(latest, stamps[i]);
+            queue[i] = slot == null ? NONE : stamp(slot);
+            oldest = slot == null ? oldest : Math.min(oldest, queue[i]);
+            latest = Math.max(latest, queue[i]);
         }
         numberBits = Integer.SIZE - Integer.numberOfLeadingZeros(end);
         // Beyond so many uses back, which for a million values is days of nothing but hits, all count as equally old.
         base = Math.max(oldest, latest - (Long.MAX_VALUE >>> numberBits));
-        queue = new long[size()];
         next = 0;
-        int sorted = 0;
+        queued = 0;
         for (int i = 0; i < end; i++) {
-            if (stamps[i] >= 0) {
-                queue[sorted++] = (Math.max(stamps[i], base) - base) << numberBits | i;
+            if (queue[i] != NONE) {
+                queue[queued++] = (Math.max(queue[i], base) - base) << numberBits | i;
             }
         }
-        Arrays.sort(queue);
+        Arrays.sort(queue, 0, queued);
     }
 
-    private int number(long queued) {
-        return (int) (queued & ((1L << numberBits) - 1));
+    private int number(long entry) {
+        return (int) (entry & ((1L << numberBits) - 1));
     }
 
     /** Gives the values the lowest numbers, after many have left. */

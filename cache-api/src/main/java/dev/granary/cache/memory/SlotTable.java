@@ -7,27 +7,43 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The slots by key: a hash table that is looked up without a lock and changed under the lock of the caller. Open addressing with linear probing, at
- * most half full. A slot never moves within one array: who looks up meanwhile misses nothing. The array is replaced when it is too full, or full of
- * places of slots that have left.
+ * most three eighths full. A slot that is taken out leaves no gap: those behind it move up (Knuth, The Art of Computer Programming 3, 6.4, algorithm
+ * R), so that a table whose slots come and go is as quick as a fresh one. Who looks up meanwhile may miss a slot that moves, so what is not found
+ * counts as absent only when none has moved.
  *
  * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit. Whoever has a
  * table is one, instead of having one, for the same reason: each such object costs a tenth of a hit.
  */
 abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersCache.Partition {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Slot[].class);
-    private static final Slot<Object, Object> GONE = new Slot<>(new Object(), 0, new Object(), -1, 0);
     private static final int LEAST = 64;
     private static final int MOST = 1 << 30;
     private static final int SPREAD = 0x9E3779B9; // Fibonacci hashing: neighbours in the hash code come to lie apart
 
     private volatile @Nullable Slot<?, ?>[] places = new Slot<?, ?>[LEAST];
+    private volatile int moved; // how many slots: counted after each is at its new place, before it leaves the old one
     private int size;
-    private int taken; // by slots, and by such as are gone
 
     /** The slot of {@code key}. Any thread. */
     final @Nullable Slot<K, V> slot(K key) {
+        Slot<K, V> slot = find(places, key);
+        return slot != null ? slot : slotUnlessAbsent(key);
+    }
+
+    private @Nullable Slot<K, V> slotUnlessAbsent(K key) {
+        while (true) {
+            int before = moved;
+            @Nullable Slot<?, ?>[] array = places;
+            Slot<K, V> slot = find(array, key);
+            VarHandle.acquireFence();
+            if (slot != null || (moved == before && places == array)) {
+                return slot;
+            }
+        }
+    }
+
+    private static <K, V> @Nullable Slot<K, V> find(@Nullable Slot<?, ?>[] array, K key) {
         int hash = key.hashCode();
-        @Nullable Slot<?, ?>[] array = places;
         int last = array.length - 1;
         int place = home(hash, last);
         while (true) {
@@ -35,7 +51,7 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
             if (slot == null) {
                 return null;
             }
-            if (slot.hash == hash && (slot.key == key || (slot != GONE && key.equals(slot.key)))) {
+            if (slot.hash == hash && (slot.key == key || key.equals(slot.key))) {
                 return own(slot);
             }
             place = (place + 1) & last;
@@ -44,10 +60,10 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
 
     /** Adds a slot whose key is not there. */
     final void add(Slot<K, V> slot) {
-        if (taken + 1 > places.length / 8 * 3) {
+        if (size + 1 > places.length / 8 * 3) {
             fit(size + 1);
         }
-        taken += insert(places, slot) ? 1 : 0;
+        insert(places, slot);
         size++;
     }
 
@@ -60,8 +76,26 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
             Objects.requireNonNull(array[place], "A slot to be removed is not there");
             place = (place + 1) & last;
         }
-        ELEMENT.setRelease(array, place, GONE);
+        empty(array, place);
         size--;
+    }
+
+    /** Empties a place, and moves up the slots behind it that would not be found otherwise. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // only changed under the caller's lock
+    private void empty(@Nullable Slot<?, ?>[] array, int place) {
+        int last = array.length - 1;
+        int hole = place;
+        int at = (hole + 1) & last;
+        for (Slot<?, ?> slot = array[at]; slot != null; slot = array[at]) {
+            boolean isReachedOverHole = ((at - home(slot.hash, last)) & last) >= ((at - hole) & last);
+            if (isReachedOverHole) {
+                ELEMENT.setRelease(array, hole, slot);
+                moved++;
+                hole = at;
+            }
+            at = (at + 1) & last;
+        }
+        ELEMENT.setRelease(array, hole, null);
     }
 
     /** Gives memory back, after many have left. */
@@ -78,24 +112,20 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
         }
         @Nullable Slot<?, ?>[] next = new Slot<?, ?>[length];
         for (Slot<?, ?> slot : places) {
-            if (slot != null && slot != GONE) {
+            if (slot != null) {
                 insert(next, slot);
             }
         }
-        taken = size;
         places = next;
     }
 
-    /** True where the slot has a place that was never taken. */
-    private static boolean insert(@Nullable Slot<?, ?>[] array, Slot<?, ?> slot) {
+    private static void insert(@Nullable Slot<?, ?>[] array, Slot<?, ?> slot) {
         int last = array.length - 1;
         int place = home(slot.hash, last);
-        while (array[place] != null && array[place] != GONE) {
+        while (array[place] != null) {
             place = (place + 1) & last;
         }
-        boolean isFresh = array[place] == null;
         ELEMENT.setRelease(array, place, slot);
-        return isFresh;
     }
 
     private static int home(int hash, int last) {

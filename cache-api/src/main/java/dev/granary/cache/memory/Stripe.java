@@ -17,8 +17,8 @@ final class Stripe implements RecencyClock.Timekeeper {
     private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
     private static final int OWNER = APART; // the thread's id: ids are never used twice
     private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
-    private static final int TIME = APART + 2;
-    private static final int HITS = APART + 3;
+    private static final int HITS = APART + 2;
+    private static final int AHEAD = APART + 3; // of the hits, the time: one store for both in a usual hit
     private static final int NEXT_TURN = APART + 4; // while it is another's turn: not before so many hits
     private static final int STAMPS = APART + 5;
     private static final int FIRST_STAMPS = 64;
@@ -72,10 +72,9 @@ final class Stripe implements RecencyClock.Timekeeper {
         if (at >= notes.length || (notes[TURN] != id && (notes[OWNER] != id || notes[HITS] >= notes[NEXT_TURN]))) {
             return false;
         }
-        long now = notes[TIME] + 1;
-        notes[TIME] = now;
-        notes[at] = now;
-        notes[HITS]++;
+        long hits = notes[HITS] + 1;
+        notes[HITS] = hits;
+        notes[at] = hits + notes[AHEAD];
         return true;
     }
 
@@ -101,10 +100,12 @@ final class Stripe implements RecencyClock.Timekeeper {
             grow(at);
         }
         long[] mine = notes;
-        long now = mine[TURN] == mine[OWNER] ? mine[TIME] + 1 : inTurn(mine, clock);
-        mine[TIME] = now;
-        mine[at] = now;
-        mine[HITS]++;
+        if (mine[TURN] != mine[OWNER] && mine[HITS] >= mine[NEXT_TURN]) {
+            takeTurn(mine, clock);
+        }
+        long hits = mine[HITS] + 1;
+        mine[HITS] = hits;
+        mine[at] = hits + mine[AHEAD];
     }
 
     /** Allows turns again at once. For the owner. */
@@ -120,7 +121,7 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     @Override
     public long time() {
-        return notes[TIME];
+        return time(notes);
     }
 
     long hits() {
@@ -140,22 +141,20 @@ final class Stripe implements RecencyClock.Timekeeper {
         floor = time();
     }
 
-    /** The time of the next use while it is another's turn: with a turn, if one is allowed, else by the own count. */
-    private long inTurn(long[] mine, RecencyClock clock) {
+    /** Goes on, with the next use, from the time of whose turn it was. */
+    private void takeTurn(long[] mine, RecencyClock clock) {
         long hits = mine[HITS];
-        if (hits < mine[NEXT_TURN]) {
-            return mine[TIME] + 1;
-        }
         mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], hits - BURST) + HITS_PER_TURN;
-        while (true) {
-            RecencyClock.Timekeeper former = clock.current();
-            long now = Math.max(mine[TIME], former.time()) + 1;
-            mine[TIME] = now; // before it is this one's turn, so that the next goes on from here
+        RecencyClock.Timekeeper former;
+        do {
+            former = clock.current();
+            mine[AHEAD] = Math.max(time(mine), former.time()) + 1 - hits; // before it is this one's turn, so that the next goes on from here
             mine[TURN] = mine[OWNER];
-            if (clock.pass(former, this)) {
-                return now;
-            }
-        }
+        } while (!clock.pass(former, this));
+    }
+
+    private static long time(long[] notes) {
+        return notes[HITS] + notes[AHEAD];
     }
 
     private void grow(int at) {

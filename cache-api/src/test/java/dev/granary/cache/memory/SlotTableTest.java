@@ -1,13 +1,21 @@
 package dev.granary.cache.memory;
 
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import dev.granary.cache.contract.Seed;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,6 +30,8 @@ class SlotTableTest {
             return number % hashes;
         }
     }
+
+    private volatile SlotTable<Key, String> current = new PrimitiveCache<>(0);
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 1000, Integer.MAX_VALUE})
@@ -42,7 +52,7 @@ class SlotTableTest {
                 table.remove(present);
                 expected.remove(key);
             } else if (key.number < keys) {
-                Slot<Key, String> slot = new Slot<>(key, key.hashCode(), "value", 0, 0);
+                Slot<Key, String> slot = slot(key);
                 table.add(slot);
                 expected.put(key, slot);
             }
@@ -56,27 +66,53 @@ class SlotTableTest {
         }
     }
 
-    /** Says that it equals whatever it is compared with. */
-    private record Greedy(int hash) {
-        @Override
-        public int hashCode() {
-            return hash;
+    @Test
+    @DisplayName("M9 keys that stay are found at each look-up while their neighbours leave, so that they move up, and while the table grows")
+    void foundWhileMoving() throws Exception {
+        SplittableRandom random = Seed.random(getClass().getName() + "moving");
+        List<Key> stay = IntStream.range(0, 40).mapToObj(i -> new Key(2 * i, 1)).toList();
+        current = interleaved(stay, new ArrayList<>());
+        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicInteger missed = new AtomicInteger();
+        try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            Runnable reader = () -> {
+                while (!isOver.get()) {
+                    SlotTable<Key, String> table = current;
+                    stay.forEach(key -> missed.addAndGet(table.slot(key) == null ? 1 : 0));
+                }
+            };
+            List<Future<?>> readers = Stream.<Future<?>>generate(() -> threads.submit(reader)).limit(4).toList();
+            for (int round = 0; round < 5_000; round++) {
+                List<Slot<Key, String>> others = new ArrayList<>();
+                SlotTable<Key, String> table = interleaved(stay, others);
+                current = table;
+                while (!others.isEmpty()) {
+                    table.remove(others.remove(random.nextInt(others.size())));
+                }
+                if (round % 100 == 0) {
+                    IntStream.range(1000, 3000).forEach(i -> table.add(slot(new Key(i, Integer.MAX_VALUE))));
+                }
+            }
+            isOver.set(true);
+            for (Future<?> one : readers) {
+                one.get();
+            }
         }
-
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return true;
-        }
+        assertEquals(0, missed.get(), "look-ups that missed");
     }
 
-    @Test
-    @DisplayName("M9 the place of what has left is nobody's, even for a key that equals everything")
-    void gone() {
-        SlotTable<Greedy, String> table = new PrimitiveCache<>(0);
-        Slot<Greedy, String> slot = new Slot<>(new Greedy(0), 0, "value", 0, 0);
-        table.add(slot);
-        assertSame(slot, table.slot(new Greedy(0)));
-        table.remove(slot);
-        assertNull(table.slot(new Greedy(0)));
+    /** All keys have one hash code; in front of each that stays lies another. */
+    private static SlotTable<Key, String> interleaved(List<Key> stay, List<Slot<Key, String>> others) {
+        SlotTable<Key, String> table = new PrimitiveCache<>(0);
+        for (Key key : stay) {
+            others.add(slot(new Key(key.number + 1, 1)));
+            table.add(others.getLast());
+            table.add(slot(key));
+        }
+        return table;
+    }
+
+    private static Slot<Key, String> slot(Key key) {
+        return new Slot<>(key, key.hashCode(), "value", 0, 0);
     }
 }

@@ -35,7 +35,8 @@ final class Jmh {
     /** The figures of all methods, by name. */
     Map<String, Figure> run(Class<?> benchmark, int threads, Map<String, String> parameters) throws RunnerException {
         var options = new OptionsBuilder().include(benchmark.getName() + "\\.").threads(threads).forks(1)
-                .jvmArgs("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
+                .jvmArgs("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-Xms1g", "-Xmx1g",
+                        "-XX:+AlwaysPreTouch") // else the kernel's handing out of memory is measured
                 .warmupIterations(WARMUPS).warmupTime(TimeValue.milliseconds(settings.iterationMillis()))
                 .measurementIterations(settings.iterations()).measurementTime(TimeValue.milliseconds(settings.iterationMillis()))
                 .addProfiler(GCProfiler.class).verbosity(VerboseMode.SILENT).shouldFailOnError(true);
