@@ -60,7 +60,7 @@ final class BuildGraph {
         boolean interrupted = false;
         while (true) {
             try {
-                flight.done().await();
+                flight.await();
                 break;
             } catch (InterruptedException e) {
                 interrupted = true;

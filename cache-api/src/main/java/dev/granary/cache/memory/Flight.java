@@ -1,14 +1,14 @@
 package dev.granary.cache.memory;
 
-import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** One build under way: of one thread, then a value or a failure for ever. */
 final class Flight<V> {
-    private final CountDownLatch done = new CountDownLatch(1);
     private volatile @Nullable Thread builder;
     private volatile @Nullable V value;
     private volatile @Nullable Throwable failure;
+    private boolean isDone; // guarded by this
+    private boolean isAwaited; // guarded by this
 
     Flight(Thread builder) {
         this.builder = builder;
@@ -27,8 +27,12 @@ final class Flight<V> {
         return failure;
     }
 
-    CountDownLatch done() {
-        return done;
+    /** Waits until there is a value or a failure. */
+    synchronized void await() throws InterruptedException {
+        while (!isDone) {
+            isAwaited = true;
+            wait();
+        }
     }
 
     void complete(V built) {
@@ -43,6 +47,11 @@ final class Flight<V> {
 
     private void end() {
         builder = null;
-        done.countDown();
+        synchronized (this) { // no latch: most builds are awaited by nobody, and each would make two objects more
+            isDone = true;
+            if (isAwaited) {
+                notifyAll();
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
     private final SlotTable<K, V> slots;
     private final Stripes stripes = new Stripes();
+    private final long[][] notes = stripes.notes(); // one step less on the way of a hit
     private final RecencyClock clock = new RecencyClock();
     private final Recency<K, V> recency = new Recency<>(stripes, clock);
     private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
@@ -31,7 +32,7 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
     /** Notes that a slot of the table is used now, and counts it as a hit. */
     void use(Slot<K, V> slot) {
         long id = Thread.currentThread().threadId();
-        if (!Stripe.note(stripes.notes(id), id, slot.index)) {
+        if (!Stripe.note(Stripe.of(notes, id), id, slot.index)) {
             useOtherwise(slot);
         }
     }

@@ -71,7 +71,7 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
      * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        Slot<K, V> slot = slot(key);
+        Slot<K, V> slot = glance(key);
         if (slot != null && lru != null) {
             lru.use(slot);
             return slot.value;

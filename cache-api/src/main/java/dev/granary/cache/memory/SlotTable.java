@@ -24,13 +24,8 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
     private volatile int moved; // how many slots: counted after each is at its new place, before it leaves the old one
     private int size;
 
-    /** The slot of {@code key}. Any thread. */
+    /** The slot of {@code key}; null where it is absent. Any thread. */
     final @Nullable Slot<K, V> slot(K key) {
-        Slot<K, V> slot = find(places, key);
-        return slot != null ? slot : slotUnlessAbsent(key);
-    }
-
-    private @Nullable Slot<K, V> slotUnlessAbsent(K key) {
         while (true) {
             int before = moved;
             @Nullable Slot<?, ?>[] array = places;
@@ -40,6 +35,11 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
                 return slot;
             }
         }
+    }
+
+    /** The slot of {@code key} at first sight; null where it is absent, or moves in this moment. Any thread. */
+    final @Nullable Slot<K, V> glance(K key) {
+        return find(places, key);
     }
 
     private static <K, V> @Nullable Slot<K, V> find(@Nullable Slot<?, ?>[] array, K key) {

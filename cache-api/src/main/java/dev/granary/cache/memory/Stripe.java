@@ -63,6 +63,11 @@ final class Stripe implements RecencyClock.Timekeeper {
         return notes;
     }
 
+    /** Of the stripes' notes, by place, what {@link #note} takes for the thread with {@code id}, if that has a stripe at its first place. */
+    static long[] of(long[][] notes, long id) {
+        return notes[(int) id & (notes.length - 1)];
+    }
+
     /**
      * The whole of a usual hit: notes in {@code notes} that the thread with {@code id} uses the value with {@code number}. False, and nothing done,
      * where that thread has to call {@link #use} or {@link #count} instead.

@@ -31,9 +31,9 @@ final class Stripes {
         visits = new int[places];
     }
 
-    /** Where the thread with {@code id} finds what {@link Stripe#note} takes, if it has a stripe at its first place. */
-    long[] notes(long id) {
-        return notes[(int) id & (notes.length - 1)];
+    /** What {@link Stripe#of} takes. */
+    long[][] notes() {
+        return notes;
     }
 
     /** The stripe of this thread; null where it belongs to the crowd. */
