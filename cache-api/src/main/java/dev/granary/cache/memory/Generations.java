@@ -18,6 +18,7 @@ abstract class Generations<K, V> {
     private static final long NONE = -1; // no stamp
 
     private @Nullable Slot<K, V>[] slots = array(FIRST_SLOTS);
+    private volatile long[] stamps = new long[FIRST_SLOTS]; // by number: when a value was added, or used where no stripe notes it
     private int end; // no number is as high
     private int[] free = new int[FIRST_SLOTS];
     private int freeCount;
@@ -27,10 +28,24 @@ abstract class Generations<K, V> {
     private long base; // what stamps in the queue are counted from
     private int numberBits;
 
-    /** When a value was last used; never less than before. */
-    abstract long stamp(Slot<K, V> slot);
+    /** When the value with {@code number} was last used; never less than before. By default the time that was noted here. */
+    long stamp(int number) {
+        return stamps[number];
+    }
 
-    /** The values have other numbers from now on, and their stamps in their slots. */
+    /** Notes that a value was used at {@code now}. Any thread. */
+    final void note(Slot<K, V> slot, long now) {
+        long[] noted;
+        do {
+            noted = stamps;
+            int number = slot.index;
+            if (number < noted.length) {
+                noted[number] = Math.max(noted[number], now);
+            }
+        } while (noted != stamps);
+    }
+
+    /** The values have other numbers from now on, and what was noted elsewhere is noted here. */
     abstract void renumbered();
 
     final int size() {
@@ -42,8 +57,10 @@ abstract class Generations<K, V> {
         int number = freeCount > 0 ? free[--freeCount] : end++;
         if (number == slots.length) {
             slots = Arrays.copyOf(slots, 2 * number);
+            stamps = Arrays.copyOf(stamps, 2 * number);
         }
-        Slot<K, V> slot = new Slot<>(key, key.hashCode(), value, number, now);
+        stamps[number] = now;
+        Slot<K, V> slot = new Slot<>(key, key.hashCode(), value, number);
         slots[number] = slot;
         return slot;
     }
@@ -51,22 +68,23 @@ abstract class Generations<K, V> {
     /** Takes out the value that was used longest ago; there must be one. */
     final Slot<K, V> removeOldest() {
         while (next < queued) {
-            Slot<K, V> slot = slot(number(queue[next]));
+            int number = number(queue[next]);
             long known = base + (queue[next++] >>> numberBits);
-            if (stamp(slot) <= known) {
-                return remove(slot);
+            if (stamp(number) <= known) {
+                return remove(number);
             }
         }
         sort();
-        return remove(slot(number(queue[next++]))); // whatever threads do in this moment
+        return remove(number(queue[next++])); // whatever threads do in this moment
     }
 
-    private Slot<K, V> remove(Slot<K, V> slot) {
-        slots[slot.index] = null;
+    private Slot<K, V> remove(int number) {
+        Slot<K, V> slot = slot(slots, number);
+        slots[number] = null;
         if (freeCount == free.length) {
             free = Arrays.copyOf(free, 2 * freeCount);
         }
-        free[freeCount++] = slot.index;
+        free[freeCount++] = number;
         return slot;
     }
 
@@ -80,9 +98,9 @@ abstract class Generations<K, V> {
         long oldest = Long.MAX_VALUE;
         long latest = 0;
         for (int i = 0; i < end; i++) {
-            Slot<K, V> slot = slots[i];
-            queue[i] = slot == null ? NONE : stamp(slot);
-            oldest = slot == null ? oldest : Math.min(oldest, queue[i]);
+            boolean isThere = slots[i] != null;
+            queue[i] = isThere ? stamp(i) : NONE;
+            oldest = isThere ? Math.min(oldest, queue[i]) : oldest;
             latest = Math.max(latest, queue[i]);
         }
         numberBits = Integer.SIZE - Integer.numberOfLeadingZeros(end);
@@ -105,11 +123,12 @@ abstract class Generations<K, V> {
     /** Gives the values the lowest numbers, after many have left. */
     private void renumber() {
         Slot<K, V>[] kept = array(Math.max(FIRST_SLOTS, size()));
+        long[] used = new long[kept.length];
         int count = 0;
         for (int i = 0; i < end; i++) {
             Slot<K, V> slot = slots[i];
             if (slot != null) {
-                slot.stamp = stamp(slot);
+                used[count] = stamp(i);
                 kept[count++] = slot;
             }
         }
@@ -118,13 +137,10 @@ abstract class Generations<K, V> {
             slot(kept, i).index = i;
         }
         slots = kept;
+        stamps = used;
         end = count;
         free = new int[FIRST_SLOTS];
         freeCount = 0;
-    }
-
-    private Slot<K, V> slot(int number) {
-        return slot(slots, number);
     }
 
     private static <K, V> Slot<K, V> slot(@Nullable Slot<K, V>[] slots, int number) {

@@ -41,17 +41,17 @@ final class Recency<K, V> extends Generations<K, V> implements RecencyClock.Time
                     ? crowdTime.incrementAndGet()
                     : crowdTime.accumulateAndGet(former.time(), (mine, theirs) -> Math.max(mine, theirs) + 1);
             if (former == this || clock.pass(former, this)) {
-                slot.stamp = Math.max(slot.stamp, now);
+                note(slot, now);
                 return;
             }
         }
     }
 
     @Override
-    long stamp(Slot<K, V> slot) {
-        long stamp = slot.stamp;
+    long stamp(int number) {
+        long stamp = super.stamp(number);
         for (Stripe stripe : stripes.owned()) {
-            stamp = Math.max(stamp, stripe.stamp(slot.index));
+            stamp = Math.max(stamp, stripe.stamp(number));
         }
         return stamp;
     }

@@ -144,7 +144,7 @@ public final class RuntimeParametersCache {
                 if (slot == null) {
                     return null;
                 }
-                slot.stamp = ++time;
+                order.note(slot, ++time);
                 return slot.value;
             } finally {
                 isBusy = false;
@@ -181,11 +181,6 @@ public final class RuntimeParametersCache {
 
     /** The order of values that one thread uses. */
     private static final class Order<K, V> extends Generations<K, V> {
-        @Override
-        long stamp(Slot<K, V> slot) {
-            return slot.stamp;
-        }
-
         @Override
         void renumbered() {}
     }

@@ -1,18 +1,16 @@
 package dev.granary.cache.memory;
 
-/** The place of one kept value. */
+/** The place of one kept value: what a look-up reads, in 32 bytes, and no more. When it was used is noted elsewhere, by its number. */
 final class Slot<K, V> {
     final K key;
     final int hash;
     final V value;
-    int index; // where threads note its uses; a thread that races with a change notes one use wrongly
-    long stamp; // when it was kept, or last used by a thread without a stripe
+    int index; // where uses are noted; a thread that races with a change notes one use wrongly
 
-    Slot(K key, int hash, V value, int index, long stamp) {
+    Slot(K key, int hash, V value, int index) {
         this.key = key;
         this.hash = hash;
         this.value = value;
         this.index = index;
-        this.stamp = stamp;
     }
 }

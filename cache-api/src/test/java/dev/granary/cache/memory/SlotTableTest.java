@@ -113,6 +113,6 @@ class SlotTableTest {
     }
 
     private static Slot<Key, String> slot(Key key) {
-        return new Slot<>(key, key.hashCode(), "value", 0, 0);
+        return new Slot<>(key, key.hashCode(), "value", 0);
     }
 }
