@@ -18,6 +18,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The capacity of the level of primitives, as the facade has it; without a driver. */
 class CompositeCapacityTest {
@@ -60,6 +62,21 @@ class CompositeCapacityTest {
     void standard() throws Exception {
         try (Granary granary = open()) {
             assertEquals(List.of(0, 1024), sizeAndCapacity(granary));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"lru, 15, 15", "w-tinylfu, 0, 5"})
+    @DisplayName("M4 the policy decides whether fifteen that were used often outlast a hundred that are used once")
+    void policy(String policy, int leastAgain, int mostAgain) throws Exception {
+        try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_POLICY", policy)) {
+            granary.setPrimitiveCacheCapacity(20);
+            for (int use = 0; use < 20; use++) {
+                ask(granary, IntStream.range(0, 15));
+            }
+            assertEquals(100, ask(granary, IntStream.range(100, 200)));
+            long again = ask(granary, IntStream.range(0, 15));
+            assertTrue(again >= leastAgain && again <= mostAgain, again + " of 15 created again");
         }
     }
 
