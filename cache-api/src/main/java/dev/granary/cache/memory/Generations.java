@@ -6,15 +6,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Knows of all kept values which was used longest ago. Values are numbered, so that a use can be noted in an array.
  *
- * <p>For eviction all values are sorted by their last use, once, and
- * then taken in that order; one that was used since is passed over: it is younger than all that were sorted. Only when none is left they are
- * sorted again. So of all values each is looked at once for each time that it leaves or was used: the cost of an eviction does not
- * grow with their number.
+ * <p>For eviction all values are sorted by their last use, once, and then taken in that order; one that was used since is passed over: it is
+ * younger than all that were sorted. Only when none is left they are sorted again. So of all values each is looked at once for each time that it
+ * leaves or was used: the cost of an eviction does not grow with their number, but that of memory does.
  */
 abstract class Generations<K, V> {
     private static final int FIRST_SLOTS = 64;
     private static final int SLACK = 64; // numbers that may be unused before the values are numbered anew
-
     private static final long NONE = -1; // no stamp
 
     private @Nullable Slot<K, V>[] slots = array(FIRST_SLOTS);
