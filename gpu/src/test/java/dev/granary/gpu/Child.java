@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A second JVM of a test: the same class path and flags, with other settings where asked. */
 public final class Child {
@@ -41,7 +43,7 @@ public final class Child {
         return this;
     }
 
-    /** Runs to the end; all of its output, then all of its errors: a driver's messages never split a line of the output. */
+    /** Runs to the end; its output, both streams in one, in order. A line of one may begin in the middle of a line of the other. */
     public String run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny", "-XX:TieredStopAtLevel=1"));
@@ -50,29 +52,26 @@ public final class Child {
         command.addAll(List.of(arguments));
         Files.createDirectories(directory.resolve("driver-cache"));
         Path output = Files.createTempFile(directory, "child", ".txt");
-        Path errors = Files.createTempFile(directory, "child", ".txt");
-        Process running = process.command(command).directory(directory.toFile()).redirectOutput(output.toFile())
-                .redirectError(errors.toFile()).start();
+        Process running = process.command(command).directory(directory.toFile()).redirectErrorStream(true)
+                .redirectOutput(output.toFile()).start();
         if (!running.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
             running.destroyForcibly();
             throw new IOException("The child did not end: " + command);
         }
-        String text = text(output) + text(errors);
+        String text = new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
         if (running.exitValue() != 0) {
             throw new IOException("The child ended with " + running.exitValue() + ": " + text);
         }
         return text;
     }
 
-    /** The text after {@code name=} in the child's output. */
+    /** The text after {@code name=} in the child's output, wherever in its line: a driver may have been about to write there. */
     public static String value(String output, String name) {
-        return output.lines().filter(line -> line.startsWith(name + "=")).findFirst()
-                .orElseThrow(() -> new AssertionError("The child did not print " + name + ": " + output))
-                .substring(name.length() + 1);
-    }
-
-    private static String text(Path file) throws IOException {
-        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+        Matcher found = Pattern.compile("\\b" + Pattern.quote(name) + "=(.*)").matcher(output);
+        if (!found.find()) {
+            throw new AssertionError("The child did not print " + name + ": " + output);
+        }
+        return found.group(1);
     }
 
     private static String absolute(String classPath) {

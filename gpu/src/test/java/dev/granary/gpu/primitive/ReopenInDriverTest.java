@@ -25,7 +25,7 @@ class ReopenInDriverTest {
     private List<String> saidOnEngines(String... arguments) throws Exception {
         String output = new Child(ReopenProgram.class, directory).set("POCL_DEBUG", "all").run(arguments);
         assertEquals("1", Child.value(output, "created"));
-        String[] parts = output.split("(?m)^engine \\d$", -1);
+        String[] parts = output.split("(?m)engine \\d$", -1);
         assertEquals(4, parts.length, output);
         return List.of(parts).subList(1, 4);
     }
