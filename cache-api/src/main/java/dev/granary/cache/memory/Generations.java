@@ -43,6 +43,11 @@ abstract class Generations<K, V> {
         } while (noted != stamps);
     }
 
+    /** Notes that a value was used at {@code now}, later than all. Where only one thread uses this. */
+    final void noteAlone(Slot<K, V> slot, long now) {
+        stamps[slot.index] = now;
+    }
+
     /** The values have other numbers from now on, and what was noted elsewhere is noted here. */
     abstract void renumbered();
 

@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
 final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
     private final SlotTable<K, V> slots;
     private final Stripes stripes = new Stripes();
-    private final long[][] notes = stripes.notes(); // one step less on the way of a hit
     private final RecencyClock clock = new RecencyClock();
     private final Recency<K, V> recency = new Recency<>(stripes, clock);
     private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
@@ -29,15 +28,13 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
         return slot.value;
     }
 
-    /** Notes that a slot of the table is used now, and counts it as a hit. */
-    void use(Slot<K, V> slot) {
-        long id = Thread.currentThread().threadId();
-        if (!Stripe.note(Stripe.of(notes, id), id, slot.index)) {
-            useOtherwise(slot);
-        }
+    /** What {@link Stripe#note} takes: the whole of a usual hit. */
+    long[][] notes() {
+        return stripes.notes();
     }
 
-    private void useOtherwise(Slot<K, V> slot) {
+    /** Notes that a slot of the table is used now, and counts it as a hit, where {@link Stripe#note} does not. */
+    void use(Slot<K, V> slot) {
         Stripe mine = stripes.mine();
         if (mine != null) {
             mine.use(slot.index, clock);

@@ -27,6 +27,7 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
 
     private final Kept<K, V> kept;
     private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that; its slots are in this table
+    private final long[][] notes; // of its stripes: at hand, and not two steps away, on the way of each hit
     private final SingleFlight<K, V> flights;
 
     /**
@@ -52,6 +53,7 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
             case W_TINY_LFU -> new TinyLfu<>(checked(capacity));
         };
         this.lru = kept instanceof LeastRecentlyUsed<K, V> that ? that : null;
+        this.notes = lru == null ? new long[0][] : lru.notes();
         this.flights = new SingleFlight<>(kept);
     }
 
@@ -73,7 +75,10 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
         Slot<K, V> slot = glance(key);
         if (slot != null && lru != null) {
-            lru.use(slot);
+            long id = Thread.currentThread().threadId();
+            if (!Stripe.note(Stripe.of(notes, id), id, slot.index)) {
+                lru.use(slot);
+            }
             return slot.value;
         }
         V value = lru != null ? null : kept.find(key);

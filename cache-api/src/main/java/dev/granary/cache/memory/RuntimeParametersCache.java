@@ -140,11 +140,11 @@ public final class RuntimeParametersCache {
         private @Nullable Result<V> find(K key) {
             enter();
             try {
-                Slot<K, Result<V>> slot = slot(key);
+                Slot<K, Result<V>> slot = glance(key); // none moves meanwhile
                 if (slot == null) {
                     return null;
                 }
-                order.note(slot, ++time);
+                order.noteAlone(slot, ++time);
                 return slot.value;
             } finally {
                 isBusy = false;

@@ -129,7 +129,8 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
     }
 
     private static int home(int hash, int last) {
-        return (hash * SPREAD) >>> Integer.numberOfLeadingZeros(last);
+        int spread = hash * SPREAD;
+        return (spread ^ spread >>> Short.SIZE) & last; // not the highest bits by a shift: the shift would wait for the array's length
     }
 
     @SuppressWarnings("unchecked")
