@@ -95,7 +95,7 @@ abstract class Generations<K, V> {
         if (freeCount > size() + SLACK) {
             renumber();
         }
-        if (queue.length < end || queue.length / 4 > end) {
+        if (queue.length != slots.length) {
             queue = new long[slots.length];
         }
         long oldest = Long.MAX_VALUE;
