@@ -1,5 +1,6 @@
 package dev.granary.cache.memory;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,10 +75,10 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
         Slot<K, V> slot = glance(key);
-        if (slot != null && lru != null) {
+        if (slot != null) {
             long id = Thread.currentThread().threadId();
             if (!Stripe.note(Stripe.of(notes, id), id, slot.index)) {
-                lru.use(slot);
+                Objects.requireNonNull(lru, "Only the least recently used are kept in this table").use(slot);
             }
             return slot.value;
         }

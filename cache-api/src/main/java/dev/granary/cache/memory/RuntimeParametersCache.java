@@ -93,10 +93,11 @@ public final class RuntimeParametersCache {
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
     public static final class Partition<K, V extends @Nullable Object> extends SlotTable<K, Result<V>> {
+        private static final long BUSY = -1;
+
         private final Order<K, Result<V>> order = new Order<>(); // of what hits return
-        private long time;
+        private long time; // BUSY while the table is read or changed
         private int capacity;
-        private boolean isBusy; // while the table is read or changed
 
         private Partition(int capacity) {
             this.capacity = capacity;
@@ -130,37 +131,39 @@ public final class RuntimeParametersCache {
         }
 
         private void setCapacity(int capacity) {
-            enter();
+            long now = enter();
             this.capacity = capacity;
             evictTo(capacity);
             trim();
-            isBusy = false;
+            time = now;
         }
 
         private @Nullable Result<V> find(K key) {
-            enter();
+            long now = enter();
             try {
                 Slot<K, Result<V>> slot = glance(key); // none moves meanwhile
                 if (slot == null) {
                     return null;
                 }
-                order.noteAlone(slot, ++time);
+                now++;
+                order.noteAlone(slot, now);
                 return slot.value;
             } finally {
-                isBusy = false;
+                time = now;
             }
         }
 
         private void keep(K key, V value) {
-            enter();
+            long now = enter();
             try {
                 Slot<K, Result<V>> present = slot(key); // where the builder has asked for the key itself
                 if (capacity > 0 && present == null) {
                     evictTo(capacity - 1);
-                    add(order.add(key, new Result<>(value, Outcome.HIT), ++time));
+                    now++;
+                    add(order.add(key, new Result<>(value, Outcome.HIT), now));
                 }
             } finally {
-                isBusy = false;
+                time = now;
             }
         }
 
@@ -170,12 +173,15 @@ public final class RuntimeParametersCache {
             }
         }
 
-        private void enter() {
-            if (isBusy) {
+        /** The time of the last use. The caller sets it again when it is done. */
+        private long enter() {
+            long now = time;
+            if (now == BUSY) {
                 throw new ConcurrentModificationException(
                         "Two threads use one runtime-parameters cache, or a key's equality uses it; give each stream its own");
             }
-            isBusy = true;
+            time = BUSY;
+            return now;
         }
     }
 

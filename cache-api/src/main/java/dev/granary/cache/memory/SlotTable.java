@@ -39,7 +39,14 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
 
     /** The slot of {@code key} at first sight; null where it is absent, or moves in this moment. Any thread. */
     final @Nullable Slot<K, V> glance(K key) {
-        return find(places, key);
+        @Nullable Slot<?, ?>[] array = places;
+        int hash = key.hashCode();
+        Slot<?, ?> slot = array[home(hash, array.length - 1)];
+        if (slot == null) {
+            return null;
+        }
+        boolean isAtHome = slot.hash == hash && (key == slot.key || key.equals(slot.key));
+        return isAtHome ? own(slot) : find(array, key);
     }
 
     private static <K, V> @Nullable Slot<K, V> find(@Nullable Slot<?, ?>[] array, K key) {
@@ -51,7 +58,7 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
             if (slot == null) {
                 return null;
             }
-            if (slot.hash == hash && (slot.key == key || key.equals(slot.key))) {
+            if (slot.hash == hash && (key == slot.key || key.equals(slot.key))) {
                 return own(slot);
             }
             place = (place + 1) & last;

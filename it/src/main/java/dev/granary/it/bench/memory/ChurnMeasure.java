@@ -50,6 +50,6 @@ final class ChurnMeasure {
     }
 
     private double nanos(int index, String method) {
-        return Objects.requireNonNull(figures.get(index).get(method), method).nanos();
+        return Jmh.undisturbed(List.of(Objects.requireNonNull(figures.get(index).get(method), method)));
     }
 }

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.ToDoubleFunction;
 import org.openjdk.jmh.runner.RunnerException;
 
 /** Hits of all candidates with one and with two threads, in rounds. */
@@ -38,7 +37,7 @@ final class HitMeasure {
 
     /** The table; {@code oneDnnNanos} is a hit of oneDNN, not a number where it is not there. */
     Section section(double oneDnnNanos) {
-        Section section = new Section("hit", "a hit, one key after the other; medians of " + settings.rounds() + " rounds",
+        Section section = new Section("hit", "a hit, one key after the other; lower quartiles of " + settings.rounds() + " rounds",
                 new Section.Column("oneNanos", "1 thr ns", 1), new Section.Column("oneRatio", "/ map", 2),
                 new Section.Column("oneCaffeineRatio", "/ caff.", 2),
                 new Section.Column("twoNanos", "2 thr ns", 1), new Section.Column("twoRatio", "/ map", 2),
@@ -50,7 +49,7 @@ final class HitMeasure {
         for (HitCandidate candidate : HitCandidate.values()) {
             goals(section, candidate, oneDnnNanos);
         }
-        section.note("/ map: against ConcurrentHashMap.get, / caff.: against Caffeine, each within a round. bytes: allocated by a hit, the worse of one and "
+        section.note("/ map: against ConcurrentHashMap.get, / caff.: against Caffeine, in the same rounds. bytes: allocated by a hit, the worse of one and "
                 + "two threads. primitive w-tlfu is Caffeine and a counter. A constant is asked for and given back, or held and used while it is "
                 + "cached. With two threads, each runtime-parameters cache belongs to one.");
         return section;
@@ -71,23 +70,19 @@ final class HitMeasure {
     }
 
     private double nanos(HitCandidate candidate, int threads) {
-        return median(threads, round -> figure(round, candidate).nanos());
+        return Jmh.undisturbed(rounds.get(threads - 1).stream().map(round -> figure(round, candidate)).toList());
     }
 
     private double ratio(HitCandidate candidate, HitCandidate to, int threads) {
-        return median(threads, round -> figure(round, candidate).nanos() / figure(round, to).nanos());
+        return nanos(candidate, threads) / nanos(to, threads);
     }
 
     private double bytes(HitCandidate candidate) {
         double worst = 0;
         for (int threads = 1; threads <= MOST_THREADS; threads++) {
-            worst = Math.max(worst, median(threads, round -> figure(round, candidate).bytes()));
+            worst = Math.max(worst, Jmh.median(rounds.get(threads - 1).stream().mapToDouble(round -> figure(round, candidate).bytes()).toArray()));
         }
         return worst;
-    }
-
-    private double median(int threads, ToDoubleFunction<Map<String, Jmh.Figure>> figure) {
-        return Jmh.median(rounds.get(threads - 1).stream().mapToDouble(figure).toArray());
     }
 
     private static Jmh.Figure figure(Map<String, Jmh.Figure> round, HitCandidate candidate) {

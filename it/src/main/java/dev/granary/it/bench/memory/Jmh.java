@@ -3,6 +3,7 @@ package dev.granary.it.bench.memory;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
@@ -15,7 +16,8 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** Runs the methods of a benchmark class, each in a JVM of its own. */
 final class Jmh {
-    private static final int WARMUPS = 2;
+    private static final int WARMUPS = 3;
+    private static final int QUARTERS = 4;
     private static final String ALLOCATED = "gc.alloc.rate.norm";
 
     private final Settings settings;
@@ -27,10 +29,14 @@ final class Jmh {
     /**
      * What a method took.
      *
-     * @param nanos the median of its iterations, for one call
+     * @param nanos for one call, in each iteration
      * @param bytes what a call allocates
      */
-    record Figure(double nanos, double bytes) {}
+    record Figure(List<Double> nanos, double bytes) {
+        Figure {
+            nanos = List.copyOf(nanos);
+        }
+    }
 
     /** The figures of all methods, by name. */
     Map<String, Figure> run(Class<?> benchmark, int threads, Map<String, String> parameters) throws RunnerException {
@@ -44,12 +50,21 @@ final class Jmh {
         Collection<RunResult> results = new Runner(options.build()).run();
         Map<String, Figure> figures = new HashMap<>();
         for (RunResult result : results) {
-            double[] nanos = result.getBenchmarkResults().stream().flatMap(one -> one.getIterationResults().stream())
-                    .mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray();
+            List<Double> nanos = result.getBenchmarkResults().stream().flatMap(one -> one.getIterationResults().stream())
+                    .map(iteration -> iteration.getPrimaryResult().getScore()).toList();
             Result<?> bytes = result.getSecondaryResults().get(ALLOCATED);
-            figures.put(result.getPrimaryResult().getLabel(), new Figure(median(nanos), bytes == null ? Double.NaN : bytes.getScore()));
+            figures.put(result.getPrimaryResult().getLabel(), new Figure(nanos, bytes == null ? Double.NaN : bytes.getScore()));
         }
         return figures;
+    }
+
+    /**
+     * What a call takes where nothing disturbs it: the lower quartile of all iterations of these figures. Whatever else a machine does makes iterations
+     * slower, never faster, in bursts that meet one candidate and not the other. Not a number where there is none.
+     */
+    static double undisturbed(Collection<Figure> figures) {
+        double[] sorted = figures.stream().flatMap(figure -> figure.nanos().stream()).mapToDouble(Double::doubleValue).sorted().toArray();
+        return sorted.length == 0 ? Double.NaN : sorted[sorted.length / QUARTERS];
     }
 
     /** The one in the middle, or the mean of the two there; not a number where there is none. */

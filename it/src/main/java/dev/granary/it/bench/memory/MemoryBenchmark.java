@@ -28,14 +28,14 @@ public final class MemoryBenchmark implements Callable<Integer> {
     private static final int FAILED = 1;
     private static final int LARGEST_CAPACITY = 1 << 20;
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "rounds of the hits; ${DEFAULT-VALUE}")
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "5", description = "rounds of the hits; ${DEFAULT-VALUE}")
     private int rounds;
 
     @Option(names = "--iterations", paramLabel = "N", defaultValue = "10",
-            description = "iterations of each candidate in a round, after two that warm up; ${DEFAULT-VALUE}")
+            description = "iterations of each candidate in a round, after three that warm up; ${DEFAULT-VALUE}")
     private int iterations;
 
-    @Option(names = "--millis", paramLabel = "N", defaultValue = "500", description = "length of an iteration; ${DEFAULT-VALUE}")
+    @Option(names = "--millis", paramLabel = "N", defaultValue = "250", description = "length of an iteration; ${DEFAULT-VALUE}")
     private int millis;
 
     @Option(names = "--capacities", paramLabel = "N", split = ",", defaultValue = "128,1024,8192,32768,131072",

@@ -10,7 +10,7 @@ import java.util.Set;
  *
  * @param seed decides the trace of the miss rates
  * @param rounds how many rounds count; in each, all candidates take their turn
- * @param iterations how many iterations a candidate has in a round, after two that warm up
+ * @param iterations how many iterations a candidate has in a round, after three that warm up
  * @param iterationMillis how long an iteration is
  * @param capacities the capacities of the churn, ascending
  * @param traceLength how long the trace of the miss rates is
