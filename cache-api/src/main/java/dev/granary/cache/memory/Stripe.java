@@ -1,5 +1,7 @@
 package dev.granary.cache.memory;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
@@ -17,14 +19,16 @@ final class Stripe implements RecencyClock.Timekeeper {
     private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
     private static final int OWNER = APART; // the thread's id: ids are never used twice
     private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
-    private static final int HITS = APART + 2;
-    private static final int AHEAD = APART + 3; // of the hits, the time: one store for both in a usual hit
-    private static final int NEXT_TURN = APART + 4; // while it is another's turn: not before so many hits
+    private static final int TIME = APART + 2; // of the last use; each hit takes one tick, so that counting it costs no more
+    private static final int SKIPPED = APART + 3; // of the ticks, those that were no hits but others' time; MOVING while both change
+    private static final int NEXT_TURN = APART + 4; // while it is another's turn: not before this time
     private static final int STAMPS = APART + 5;
     private static final int FIRST_STAMPS = 64;
     private static final long NOBODY = -1; // no thread has this id
+    private static final long MOVING = -1;
     private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
 
+    private static final VarHandle NOTE = MethodHandles.arrayElementVarHandle(long[].class);
     private static final long[] NOBODYS = nobodys(); // nobody writes there
 
     private final long[][] table; // of all stripes: their arrays at first hand, one step less on the way of a hit
@@ -50,7 +54,7 @@ final class Stripe implements RecencyClock.Timekeeper {
         this.thread = new WeakReference<>(owner);
         this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
         this.floor = predecessor.floor;
-        notes[NEXT_TURN] = notes[HITS] - BURST;
+        notes[NEXT_TURN] = notes[TIME] - BURST;
         notes[TURN] = NOBODY;
         notes[OWNER] = owner.threadId();
         table[place] = notes;
@@ -74,12 +78,12 @@ final class Stripe implements RecencyClock.Timekeeper {
      */
     static boolean note(long[] notes, long id, int number) {
         int at = STAMPS + number;
-        if (at >= notes.length || (notes[TURN] != id && (notes[OWNER] != id || notes[HITS] >= notes[NEXT_TURN]))) {
+        if (at >= notes.length || (notes[TURN] != id && (notes[OWNER] != id || notes[TIME] >= notes[NEXT_TURN]))) {
             return false;
         }
-        long hits = notes[HITS] + 1;
-        notes[HITS] = hits;
-        notes[at] = hits + notes[AHEAD];
+        long now = notes[TIME] + 1;
+        notes[TIME] = now;
+        notes[at] = now;
         return true;
     }
 
@@ -95,7 +99,7 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     /** Counts a hit. For the owner. */
     void count() {
-        notes[HITS]++;
+        notes[TIME]++;
     }
 
     /** Notes a use of the value with {@code number}, and counts it as a hit. For the owner. */
@@ -105,18 +109,18 @@ final class Stripe implements RecencyClock.Timekeeper {
             grow(at);
         }
         long[] mine = notes;
-        if (mine[TURN] != mine[OWNER] && mine[HITS] >= mine[NEXT_TURN]) {
+        if (mine[TURN] != mine[OWNER] && mine[TIME] >= mine[NEXT_TURN]) {
             takeTurn(mine, clock);
         }
-        long hits = mine[HITS] + 1;
-        mine[HITS] = hits;
-        mine[at] = hits + mine[AHEAD];
+        long now = mine[TIME] + 1;
+        mine[TIME] = now;
+        mine[at] = now;
     }
 
     /** Allows turns again at once. For the owner. */
     void refresh() {
         long[] mine = notes;
-        mine[NEXT_TURN] = Math.min(mine[NEXT_TURN], mine[HITS] - BURST);
+        mine[NEXT_TURN] = Math.min(mine[NEXT_TURN], mine[TIME] - BURST);
     }
 
     @Override
@@ -126,11 +130,20 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     @Override
     public long time() {
-        return time(notes);
+        return notes[TIME];
     }
 
+    /** How many hits were counted here. Any thread. */
     long hits() {
-        return notes[HITS];
+        long[] current = notes;
+        while (true) {
+            long skipped = (long) NOTE.getAcquire(current, SKIPPED);
+            long now = (long) NOTE.getAcquire(current, TIME);
+            if (skipped != MOVING && skipped == (long) NOTE.getOpaque(current, SKIPPED)) {
+                return now - skipped;
+            }
+            Thread.onSpinWait();
+        }
     }
 
     /** When the value with {@code number} was last used here; 0 for never. */
@@ -148,18 +161,23 @@ final class Stripe implements RecencyClock.Timekeeper {
 
     /** Goes on, with the next use, from the time of whose turn it was. */
     private void takeTurn(long[] mine, RecencyClock clock) {
-        long hits = mine[HITS];
-        mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], hits - BURST) + HITS_PER_TURN;
+        mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], mine[TIME] - BURST) + HITS_PER_TURN;
         RecencyClock.Timekeeper former;
         do {
             former = clock.current();
-            mine[AHEAD] = Math.max(time(mine), former.time()) + 1 - hits; // before it is this one's turn, so that the next goes on from here
+            skip(mine, Math.max(0, former.time() - mine[TIME]) + 1); // before it is this one's turn, so that the next goes on from here
             mine[TURN] = mine[OWNER];
         } while (!clock.pass(former, this));
     }
 
-    private static long time(long[] notes) {
-        return notes[HITS] + notes[AHEAD];
+    /** Lets time pass without hits. Who counts meanwhile sees both times or none ({@link #hits}): a lock by sequence, of one writer. */
+    private static void skip(long[] mine, long ticks) {
+        long skipped = mine[SKIPPED] + ticks;
+        NOTE.setOpaque(mine, SKIPPED, MOVING);
+        VarHandle.storeStoreFence();
+        mine[TIME] += ticks;
+        mine[NEXT_TURN] += ticks;
+        NOTE.setRelease(mine, SKIPPED, skipped);
     }
 
     private void grow(int at) {

@@ -14,6 +14,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -137,6 +138,29 @@ class RecencyTest {
         }
         assertEquals(90_000, cache.hits());
         assertEquals(1, cache.misses());
+    }
+
+    @Test
+    @DisplayName("O1 hits that are read while threads take turns, which move their times far ahead, never get fewer")
+    void countedMeanwhile() throws Exception {
+        PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
+        cache.get(1, k -> k);
+        Callable<Integer> work = () -> IntStream.range(0, 5_000_000).map(_ -> cache.get(1, k -> k)).sum();
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            List<Future<Integer>> pending = List.of(threads.submit(work), threads.submit(work));
+            long before = 0;
+            while (!pending.stream().allMatch(Future::isDone)) {
+                for (int i = 0; i < 1000; i++) {
+                    long hits = cache.hits();
+                    if (hits < before) {
+                        throw new AssertionError(before + " and then " + hits);
+                    }
+                    before = hits;
+                }
+            }
+            assertTrue(before <= cache.hits());
+        }
+        assertEquals(10_000_000, cache.hits());
     }
 
     @Test
