@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.RunnerException;
 
 /** Misses of a full cache, for growing capacities. */
@@ -16,7 +17,7 @@ final class ChurnMeasure {
     private static final double GROWTH_GOAL = 1.2;
 
     private final Settings settings;
-    private final List<Map<String, Jmh.Figure>> figures = new ArrayList<>(); // by capacity
+    private final List<Map<String, RunResult>> results = new ArrayList<>(); // by capacity
 
     ChurnMeasure(Settings settings) {
         this.settings = settings;
@@ -25,7 +26,7 @@ final class ChurnMeasure {
     void run() throws RunnerException {
         Jmh jmh = new Jmh(settings);
         for (int capacity : settings.capacities()) {
-            figures.add(jmh.run(ChurnBenchmark.class, 1, Map.of("capacity", Integer.toString(capacity))));
+            results.add(jmh.run(ChurnBenchmark.class, 1, Map.of("capacity", Integer.toString(capacity))));
         }
     }
 
@@ -34,12 +35,12 @@ final class ChurnMeasure {
                 new Section.Column("primitive", "primitive", 0), new Section.Column("linkedMap", "linked map", 0),
                 new Section.Column("ratio", "/ linked", 2), new Section.Column("growth", "x first", 2),
                 new Section.Column("caffeine", "caffeine", 0));
-        for (int i = 0; i < figures.size(); i++) {
+        for (int i = 0; i < results.size(); i++) {
             section.row(String.format(Locale.ROOT, "%,d of %,d", settings.capacities().get(i), 2 * settings.capacities().get(i)),
                     nanos(i, OURS), nanos(i, YARDSTICK), ratio(i), nanos(i, OURS) / nanos(0, OURS), nanos(i, "caffeine"));
         }
         section.goal(new Goal("miss / linked map's, largest to smallest", Goal.Bound.AT_MOST, GROWTH_GOAL,
-                figures.size() < 2 ? Double.NaN : ratio(figures.size() - 1) / ratio(0)));
+                results.size() < 2 ? Double.NaN : ratio(results.size() - 1) / ratio(0)));
         section.note("linked map: LinkedHashMap in order of access, under one lock: the exact LRU in constant time. It grows as memory gets slower: "
                 + "keys and entries of large capacities are in no cache of the processor. Caffeine has hits among its misses.");
         return section;
@@ -50,6 +51,7 @@ final class ChurnMeasure {
     }
 
     private double nanos(int index, String method) {
-        return Jmh.undisturbed(List.of(Objects.requireNonNull(figures.get(index).get(method), method)));
+        RunResult result = Objects.requireNonNull(results.get(index).get(method), method);
+        return Jmh.undisturbed(Jmh.iterations(result).mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray());
     }
 }

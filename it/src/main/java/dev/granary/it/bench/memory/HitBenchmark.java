@@ -15,26 +15,31 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * A hit, once per candidate. 512 keys like descriptors are asked for in turn; each that is asked for equals the one in the cache and is another object.
- * Each candidate is filled in its own JVM only, so that none runs in code that was compiled for several.
+ * Hits, once per candidate, and in turn with it, every other millisecond, those of a map: see {@link HitTurns}. 512 keys like descriptors are asked
+ * for one after the other; each that is asked for equals the one in the cache and is another object. Each candidate has a JVM of its own, so that none
+ * runs in code that was compiled for several.
  */
 @BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class HitBenchmark {
     private static final int KEYS = 512;
     private static final int CAPACITY = PrimitiveCache.DEFAULT_CAPACITY;
+
+    /** What is hit. */
+    interface Hit {
+        /** What is cached for the next key. */
+        @Nullable Object next(Asked asked);
+    }
 
     /** Asks {@code add} to keep all keys. */
     private static void fill(Consumer<Key> add) {
@@ -56,53 +61,81 @@ public class HitBenchmark {
             }
         }
 
-        Key next() {
+        int nextIndex() {
             next = (next + 1) & (KEYS - 1);
-            return keys[next];
+            return next;
+        }
+
+        Key next() {
+            return keys[nextIndex()];
         }
     }
 
-    /** The floor: a map without bound, order or counters. */
+    /** The yardstick: a map without bound, order or counters. */
     @State(Scope.Benchmark)
-    public static class OfMap {
+    public static class Yardstick implements Hit {
         private final ConcurrentHashMap<Key, Object> map = new ConcurrentHashMap<>();
 
         /** Fills it. */
-        public OfMap() {
+        public Yardstick() {
             fill(key -> map.put(key, new Object()));
+        }
+
+        @Override
+        public @Nullable Object next(Asked asked) {
+            return map.get(asked.next());
         }
     }
 
+    /** Another such map, which shows what the measurement itself adds. */
+    @State(Scope.Benchmark)
+    public static class OfMap extends Yardstick {}
+
     /** The primitive cache as it is where nobody chose. */
     @State(Scope.Benchmark)
-    public static class OfPrimitives {
+    public static class OfPrimitives implements Hit {
         private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY);
 
         /** Fills it. */
         public OfPrimitives() {
             fill(key -> cache.get(key, _ -> new Object()));
         }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
     }
 
     /** The primitive cache with W-TinyLFU. */
     @State(Scope.Benchmark)
-    public static class OfTinyLfu {
+    public static class OfTinyLfu implements Hit {
         private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
 
         /** Fills it. */
         public OfTinyLfu() {
             fill(key -> cache.get(key, _ -> new Object()));
         }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
     }
 
     /** The runtime-parameters cache: each thread has its own. */
     @State(Scope.Thread)
-    public static class OfRuntimeParameters {
+    public static class OfRuntimeParameters implements Hit {
         private final RuntimeParametersCache.Partition<Key, Object> cache = new RuntimeParametersCache(CAPACITY).partition(Key.class, Object.class);
 
         /** Fills it. */
         public OfRuntimeParameters() {
             fill(key -> cache.getOrCreate(key, _ -> new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.getOrCreate(asked.next(), _ -> new Object()).value();
         }
     }
 
@@ -127,96 +160,129 @@ public class HitBenchmark {
         public void close() {}
     }
 
-    /** The tensors that one thread asks for, or holds. */
+    /** Constants that one thread asks for, and gives back. */
     @State(Scope.Thread)
-    public static class AskedConstants {
+    public static class AskedConstants implements Hit {
         private final List<ConstantKey<Tensor>> keys = new ArrayList<>(KEYS);
-        private final List<Constant<Tensor>> held = new ArrayList<>(KEYS);
-        private int next;
+        private @Nullable OfConstants constants;
 
-        /** Makes keys of its own, and takes hold of all. */
+        /** Makes keys of its own. */
         @Setup
-        public void hold(OfConstants candidate) {
+        public void prepare(OfConstants candidate) {
             fill(key -> keys.add(new ConstantKey<>(Tensor.class, "bench", "context", key)));
-            keys.forEach(key -> held.add(candidate.get(key)));
+            constants = candidate;
         }
 
-        int next() {
-            next = (next + 1) & (KEYS - 1);
-            return next;
+        @Override
+        public @Nullable Object next(Asked asked) {
+            if (constants == null) {
+                return null;
+            }
+            try (Constant<Tensor> hit = constants.get(keys.get(asked.nextIndex()))) {
+                return hit.buffer();
+            }
+        }
+    }
+
+    /** Constants that one thread holds, and uses as long as they are cached. */
+    @State(Scope.Thread)
+    public static class HeldConstants implements Hit {
+        private final List<Constant<Tensor>> held = new ArrayList<>(KEYS);
+
+        /** Takes hold of all. */
+        @Setup
+        public void hold(OfConstants candidate) {
+            fill(key -> held.add(candidate.get(new ConstantKey<>(Tensor.class, "bench", "context", key))));
+        }
+
+        @Override
+        public @Nullable Object next(Asked asked) {
+            Constant<Tensor> constant = held.get(asked.nextIndex());
+            return constant.isCached() ? constant.buffer() : null;
         }
     }
 
     /** Caffeine. */
     @State(Scope.Benchmark)
-    public static class OfCaffeine {
+    public static class OfCaffeine implements Hit {
         private final com.github.benmanes.caffeine.cache.Cache<Key, Object> cache = Caffeine.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfCaffeine() {
             fill(key -> cache.put(key, new Object()));
         }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
     }
 
     /** Guava. */
     @State(Scope.Benchmark)
-    public static class OfGuava {
+    public static class OfGuava implements Hit {
         private final com.google.common.cache.Cache<Key, Object> cache = CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfGuava() {
             fill(key -> cache.put(key, new Object()));
         }
-    }
 
-    /** A look-up in the map. */
-    @Benchmark
-    public @Nullable Object concurrentHashMap(OfMap candidate, Asked asked) {
-        return candidate.map.get(asked.next());
-    }
-
-    /** A hit. */
-    @Benchmark
-    public Object primitive(OfPrimitives candidate, Asked asked) {
-        return candidate.cache.get(asked.next(), _ -> new Object());
-    }
-
-    /** A hit. */
-    @Benchmark
-    public Object primitiveTinyLfu(OfTinyLfu candidate, Asked asked) {
-        return candidate.cache.get(asked.next(), _ -> new Object());
-    }
-
-    /** A hit. */
-    @Benchmark
-    public Object runtimeParameters(OfRuntimeParameters candidate, Asked asked) {
-        return candidate.cache.getOrCreate(asked.next(), _ -> new Object()).value();
-    }
-
-    /** A hit: asked for, and given back. */
-    @Benchmark
-    public Object constant(OfConstants candidate, AskedConstants asked) {
-        try (Constant<Tensor> hit = candidate.get(asked.keys.get(asked.next()))) {
-            return hit.buffer();
+        @Override
+        public Object next(Asked asked) {
+            try {
+                return cache.get(asked.next(), Object::new);
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 
-    /** The use of one that is held, as long as it is cached. */
+    /** Hits of another map. */
     @Benchmark
-    public @Nullable Object constantHeld(OfConstants candidate, AskedConstants asked) {
-        Constant<Tensor> held = asked.held.get(asked.next());
-        return held.isCached() ? held.buffer() : null;
+    public void concurrentHashMap(Yardstick yardstick, OfMap candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
     }
 
-    /** A hit. */
+    /** Hits of the primitive cache. */
     @Benchmark
-    public Object caffeine(OfCaffeine candidate, Asked asked) {
-        return candidate.cache.get(asked.next(), _ -> new Object());
+    public void primitive(Yardstick yardstick, OfPrimitives candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
     }
 
-    /** A hit. */
+    /** Hits of the primitive cache with W-TinyLFU. */
     @Benchmark
-    public Object guava(OfGuava candidate, Asked asked) throws ExecutionException {
-        return candidate.cache.get(asked.next(), Object::new);
+    public void primitiveTinyLfu(Yardstick yardstick, OfTinyLfu candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the runtime-parameters cache. */
+    @Benchmark
+    public void runtimeParameters(Yardstick yardstick, OfRuntimeParameters candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the constant tensor cache, each given back. */
+    @Benchmark
+    public void constant(Yardstick yardstick, AskedConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of constants that are held. */
+    @Benchmark
+    public void constantHeld(Yardstick yardstick, HeldConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of Caffeine. */
+    @Benchmark
+    public void caffeine(Yardstick yardstick, OfCaffeine candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of Guava. */
+    @Benchmark
+    public void guava(Yardstick yardstick, OfGuava candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
     }
 }

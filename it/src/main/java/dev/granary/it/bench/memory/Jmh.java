@@ -1,11 +1,11 @@
 package dev.granary.it.bench.memory;
 
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -26,20 +26,8 @@ final class Jmh {
         this.settings = settings;
     }
 
-    /**
-     * What a method took.
-     *
-     * @param nanos for one call, in each iteration
-     * @param bytes what a call allocates
-     */
-    record Figure(List<Double> nanos, double bytes) {
-        Figure {
-            nanos = List.copyOf(nanos);
-        }
-    }
-
-    /** The figures of all methods, by name. */
-    Map<String, Figure> run(Class<?> benchmark, int threads, Map<String, String> parameters) throws RunnerException {
+    /** The results of all methods, by name. */
+    Map<String, RunResult> run(Class<?> benchmark, int threads, Map<String, String> parameters) throws RunnerException {
         var options = new OptionsBuilder().include(benchmark.getName() + "\\.").threads(threads).forks(1)
                 .jvmArgs("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-Xms1g", "-Xmx1g",
                         "-XX:+AlwaysPreTouch") // else the kernel's handing out of memory is measured
@@ -47,23 +35,31 @@ final class Jmh {
                 .measurementIterations(settings.iterations()).measurementTime(TimeValue.milliseconds(settings.iterationMillis()))
                 .addProfiler(GCProfiler.class).verbosity(VerboseMode.SILENT).shouldFailOnError(true);
         parameters.forEach(options::param);
-        Collection<RunResult> results = new Runner(options.build()).run();
-        Map<String, Figure> figures = new HashMap<>();
-        for (RunResult result : results) {
-            List<Double> nanos = result.getBenchmarkResults().stream().flatMap(one -> one.getIterationResults().stream())
-                    .map(iteration -> iteration.getPrimaryResult().getScore()).toList();
-            Result<?> bytes = result.getSecondaryResults().get(ALLOCATED);
-            figures.put(result.getPrimaryResult().getLabel(), new Figure(nanos, bytes == null ? Double.NaN : bytes.getScore()));
+        Map<String, RunResult> results = new HashMap<>();
+        for (RunResult result : new Runner(options.build()).run()) {
+            results.put(result.getPrimaryResult().getLabel(), result);
         }
-        return figures;
+        return results;
+    }
+
+    /** The iterations that count. */
+    static Stream<IterationResult> iterations(RunResult result) {
+        return result.getBenchmarkResults().stream().flatMap(one -> one.getIterationResults().stream());
+    }
+
+    /** What a call of the method allocates, in bytes; not a number where it was not found out. */
+    static double bytes(RunResult result) {
+        Result<?> bytes = result.getSecondaryResults().get(ALLOCATED);
+        return bytes == null ? Double.NaN : bytes.getScore();
     }
 
     /**
-     * What a call takes where nothing disturbs it: the lower quartile of all iterations of these figures. Whatever else a machine does makes iterations
-     * slower, never faster, in bursts that meet one candidate and not the other. Not a number where there is none.
+     * What was measured where nothing disturbed it: the lower quartile. Whatever else a machine does makes things slower, never faster. Not a number
+     * where there is none.
      */
-    static double undisturbed(Collection<Figure> figures) {
-        double[] sorted = figures.stream().flatMap(figure -> figure.nanos().stream()).mapToDouble(Double::doubleValue).sorted().toArray();
+    static double undisturbed(double... values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
         return sorted.length == 0 ? Double.NaN : sorted[sorted.length / QUARTERS];
     }
 
