@@ -7,6 +7,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -17,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -287,6 +289,10 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return queue;
     }
 
+    boolean isPocl() {
+        return target().vendor().equals(DriverTraits.POCL);
+    }
+
     Set<NativeHandle> live() {
         return live;
     }
@@ -297,8 +303,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
-            MemorySegment binary = PoclSpecialization.covering(notLaunched,
-                    () -> FixedGroups.take(() -> binding.programBinary(program.program())));
+            Supplier<MemorySegment> taking = () -> binding.programBinary(program.program());
+            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> FixedGroups.take(taking)) : taking.get();
             return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
         }
     }

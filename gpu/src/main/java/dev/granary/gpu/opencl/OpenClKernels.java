@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LiveKernels;
 import java.lang.foreign.Arena;
@@ -88,9 +87,8 @@ public final class OpenClKernels implements LiveKernels {
         ClBinding binding = engine.binding();
         NativeHandle handle =
                 new NativeHandle(engine, "kernel", binding.createKernel(program.program(), name), binding::releaseKernel);
-        boolean isPocl = engine.target().vendor().equals(DriverTraits.POCL);
         return new Kernel(handle, binding.kernelArguments(handle.get()),
-                isPocl && binding.hasFixedGroup(handle.get(), engine.device().handle()));
+                engine.isPocl() && binding.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
     /** The time that the first launch of each kernel took, together; where drivers compile at a first launch, it is in here. */

@@ -54,8 +54,8 @@ final class HitMeasure {
         }
         section.note("/ map: against ConcurrentHashMap.get, which has every other millisecond in the same JVM, so that what else the machine does meets both; "
                 + "medians of all iterations. The row of the map is another one, which shows what the measurement adds. / caff.: / map by Caffeine's. "
-                + "ns: lower quartiles. bytes: allocated by a hit, the worse of one and two threads. primitive w-tlfu is Caffeine and a counter. A constant is asked for and given back, or held and used while it is "
-                + "cached. With two threads, each runtime-parameters cache belongs to one.");
+                + "ns: lower quartiles. bytes: allocated by a hit, the worse of one and two threads. primitive w-tlfu is Caffeine and a counter. A constant "
+                + "is asked for and given back, or held and used while it is cached. With two threads, each runtime-parameters cache belongs to one.");
         return section;
     }
 

@@ -27,6 +27,7 @@ import picocli.CommandLine.Spec;
 public final class MemoryBenchmark implements Callable<Integer> {
     private static final int FAILED = 1;
     private static final int LARGEST_CAPACITY = 1 << 20;
+    private static final int LEAST_MILLIS = 10; // each candidate and the map have turns of a millisecond
 
     @Option(names = "--rounds", paramLabel = "N", defaultValue = "5", description = "rounds of the hits; ${DEFAULT-VALUE}")
     private int rounds;
@@ -115,7 +116,7 @@ public final class MemoryBenchmark implements Callable<Integer> {
     private Settings settings() {
         requireAtLeast("--rounds", rounds, 1);
         requireAtLeast("--iterations", iterations, 1);
-        requireAtLeast("--millis", millis, 1);
+        requireAtLeast("--millis", millis, LEAST_MILLIS);
         requireAtLeast("--trace", trace, 2);
         if (!capacities.equals(capacities.stream().sorted().distinct().toList()) || capacities.getFirst() < 1
                 || capacities.getLast() > LARGEST_CAPACITY) {

@@ -30,7 +30,7 @@ class MemoryBenchmarkTest {
     @DisplayName("O10 hit, churn, rate and oneDNN, tiny: figures for each candidate in the JSON, goals on the terminal, no line too long")
     void small() throws Exception {
         Path json = directory.resolve("figures.json");
-        String text = inOwnJvm("--rounds", "1", "--iterations", "1", "--millis", "1", "--capacities", "16,64", "--trace", "20000",
+        String text = inOwnJvm("--rounds", "1", "--iterations", "1", "--millis", "10", "--capacities", "16,64", "--trace", "20000",
                 "--json", json.toString());
         JsonArray sections = JsonParser.parseString(Files.readString(json)).getAsJsonObject().getAsJsonArray("sections");
         assertEquals(4, sections.size(), text);
@@ -41,7 +41,6 @@ class MemoryBenchmarkTest {
             }
             assertTrue(row.get("bytes").getAsDouble() >= 0, row::toString);
         }
-        assertEquals(1, row(sections, "hit", HitCandidate.MAP.label()).get("oneRatio").getAsDouble());
         assertTrue(row(sections, "churn", "64 of 128").get("primitive").getAsDouble() > 0);
         JsonObject eighth = row(sections, "rate", "capacity 1/8");
         assertTrue(eighth.get("lru").getAsDouble() > 0 && eighth.get("tinyLfu").getAsDouble() < 100, eighth::toString);
@@ -50,12 +49,13 @@ class MemoryBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 an unknown measure, or capacities that do not ascend: usage, exit code 2")
+    @DisplayName("O10 an unknown measure, or capacities that do not ascend, iterations too short: usage, exit code 2")
     void wrongUsage() {
         assertEquals(USAGE, run("--only", "hits"));
         assertEquals(USAGE, run("--capacities", "64,16"));
         assertEquals(USAGE, run("--capacities", "0"));
         assertEquals(USAGE, run("--rounds", "0"));
+        assertEquals(USAGE, run("--millis", "9"));
     }
 
     private static int run(String... arguments) {
