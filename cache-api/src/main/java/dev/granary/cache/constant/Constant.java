@@ -1,6 +1,7 @@
 package dev.granary.cache.constant;
 
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /**
  * One user's hold on a tensor: the tensor stays valid until this is closed, whatever the cache does. Thread-safe.
@@ -12,12 +13,22 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * @param <B> what the back-end keeps a tensor in
  */
 public final class Constant<B extends AutoCloseable> implements AutoCloseable {
+    private static final VarHandle IS_CLOSED = isClosedHandle(); // an AtomicBoolean would be one more object for each hit
+
     private final Tensor<B> tensor;
-    private final AtomicBoolean isClosed = new AtomicBoolean();
+    private volatile boolean isClosed;
     private volatile boolean hasListened;
 
     Constant(Tensor<B> tensor) {
         this.tensor = tensor;
+    }
+
+    private static VarHandle isClosedHandle() {
+        try {
+            return MethodHandles.lookup().findVarHandle(Constant.class, "isClosed", boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
     }
 
     /**
@@ -26,7 +37,7 @@ public final class Constant<B extends AutoCloseable> implements AutoCloseable {
      * @throws IllegalStateException if this is closed
      */
     public B buffer() {
-        if (isClosed.get()) {
+        if (isClosed) {
             throw new IllegalStateException("The constant is closed");
         }
         return tensor.buffer();
@@ -43,13 +54,13 @@ public final class Constant<B extends AutoCloseable> implements AutoCloseable {
      * held. What the action throws is logged. Nothing is run for a hold that was closed before.
      */
     public void onEviction(Runnable action) {
-        if (isClosed.get()) {
+        if (isClosed) {
             return;
         }
         hasListened = true;
         if (!tensor.listen(this, action)) {
             Tensor.tell(action);
-        } else if (isClosed.get()) {
+        } else if (isClosed) {
             tensor.forget(this);
         }
     }
@@ -57,7 +68,7 @@ public final class Constant<B extends AutoCloseable> implements AutoCloseable {
     /** Lets go; the last user of a tensor that is not cached frees it. Closing again does nothing. */
     @Override
     public void close() {
-        if (isClosed.compareAndSet(false, true)) {
+        if (IS_CLOSED.compareAndSet(this, false, true)) {
             if (hasListened) {
                 tensor.forget(this);
             }

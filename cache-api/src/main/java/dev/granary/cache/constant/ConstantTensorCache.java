@@ -56,6 +56,14 @@ public final class ConstantTensorCache {
      */
     public <B extends AutoCloseable, E extends Exception> Constant<B> get(ConstantKey<B> key, long bytes, ConstantMaker<? extends B, E> maker)
             throws E {
+        requirePositive(bytes);
+        Slot<B> slot = contents.find(key);
+        Constant<B> present = slot == null ? null : reuse(slot);
+        return present != null ? present : getOrMake(key, bytes, maker);
+    }
+
+    private <B extends AutoCloseable, E extends Exception> Constant<B> getOrMake(
+            ConstantKey<B> key, long bytes, ConstantMaker<? extends B, E> maker) throws E {
         return switch (getOrAdd(key, bytes)) {
             case ConstantLookUp.Hit<B> hit -> hit.constant();
             case ConstantLookUp.Failed<B> other -> throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
@@ -88,9 +96,7 @@ public final class ConstantTensorCache {
      * @throws IllegalArgumentException if {@code bytes} is not positive
      */
     public <B extends AutoCloseable> ConstantLookUp<B> getOrAdd(ConstantKey<B> key, long bytes) {
-        if (bytes <= 0) {
-            throw new IllegalArgumentException("A constant tensor needs a positive size, not " + bytes);
-        }
+        requirePositive(bytes);
         while (true) {
             Slot<B> slot = contents.find(key);
             if (slot == null) {
@@ -107,19 +113,30 @@ public final class ConstantTensorCache {
         }
     }
 
-    /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
-    private <B extends AutoCloseable> @Nullable ConstantLookUp<B> in(Slot<B> slot, long bytes) {
+    private static void requirePositive(long bytes) {
+        if (bytes <= 0) {
+            throw new IllegalArgumentException("A constant tensor needs a positive size, not " + bytes);
+        }
+    }
+
+    /** One more hold on the tensor of a slot; null where it is not made, or has left the cache and was freed. */
+    private <B extends AutoCloseable> @Nullable Constant<B> reuse(Slot<B> slot) {
         Tensor<B> tensor = slot.tensor();
-        if (tensor != null) {
-            Constant<B> constant = tensor.open();
-            if (constant == null) {
-                return null;
-            }
+        Constant<B> constant = tensor == null ? null : tensor.open();
+        if (constant != null) {
             if (notesUses) {
                 touch(slot);
             }
             reused.increment();
-            return new ConstantLookUp.Hit<>(constant);
+        }
+        return constant;
+    }
+
+    /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
+    private <B extends AutoCloseable> @Nullable ConstantLookUp<B> in(Slot<B> slot, long bytes) {
+        if (slot.tensor() != null) {
+            Constant<B> constant = reuse(slot);
+            return constant == null ? null : new ConstantLookUp.Hit<>(constant);
         }
         if (slot.isMadeByCaller()) {
             throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());

@@ -13,6 +13,7 @@ import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.cache.memory.RuntimeParametersCache;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
@@ -174,11 +175,8 @@ public class HitBenchmark {
         }
 
         @Override
-        public @Nullable Object next(Asked asked) {
-            if (constants == null) {
-                return null;
-            }
-            try (Constant<Tensor> hit = constants.get(keys.get(asked.nextIndex()))) {
+        public Object next(Asked asked) {
+            try (Constant<Tensor> hit = Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
                 return hit.buffer();
             }
         }
