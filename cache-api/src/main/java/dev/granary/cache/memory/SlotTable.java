@@ -37,7 +37,10 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
         }
     }
 
-    /** The slot of {@code key} at first sight; null where it is absent, or moves in this moment. Any thread. */
+    /**
+     * The slot of {@code key} at first sight; null where it is absent, or moves in this moment. Any thread. Most lie at home: the way on is apart, so that
+     * nothing that it needs is kept while keys are compared.
+     */
     final @Nullable Slot<K, V> glance(K key) {
         @Nullable Slot<?, ?>[] array = places;
         int hash = key.hashCode();
