@@ -60,18 +60,27 @@ final class MetadataCodec {
     }
 
     private static Kryo kryo() {
-        Kryo kryo = new Kryo(new NumbersOnly(), null);
+        Kryo kryo = new Kryo(new MetadataClassResolver(), null);
         kryo.setRegistrationRequired(true);
         kryo.setReferences(false);
         kryo.register(EntryMetadata.class, new MetadataSerializer(), METADATA_V1);
         return kryo;
     }
 
-    /** Refuses classes by name: reading one would look the class up, and allocate what the name's length says. */
-    private static final class NumbersOnly extends DefaultClassResolver {
+    /**
+     * Resolves the one class number of metadata. Kryo keeps serializers of its own under the numbers 0 to 9, and those of texts allocate the
+     * length that they read; a class by name would be looked up, and its name allocated alike.
+     */
+    private static final class MetadataClassResolver extends DefaultClassResolver {
+        private static final int FIRST_NUMBER = 2; // Kryo writes 0 for null, 1 for a class by name, and a number plus 2 for all others
+
         @Override
-        protected Registration readName(Input input) {
-            throw new KryoException("A class by name where only numbers are allowed");
+        public Registration readClass(Input input) {
+            int number = input.readVarInt(true);
+            if (number != METADATA_V1 + FIRST_NUMBER) {
+                throw new KryoException("The class number " + number + " where only metadata is allowed");
+            }
+            return getRegistration(METADATA_V1);
         }
     }
 

@@ -9,9 +9,11 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -57,6 +59,40 @@ class MetadataCodecTest {
                 out.writeBytes(good, 1, good.length - 1);
             }));
         }
+    }
+
+    @Test
+    @DisplayName("F1 Kryo's own serializers read nothing: a length behind their class numbers allocates nothing")
+    void kryosOwnSerializers() {
+        for (String hex : List.of("03c0d28747", "03c9d2f06763", "03feffffff0f")) {
+            assertEmpty(HexFormat.of().parseHex(hex));
+        }
+        long before = allocatedBytes();
+        for (int number = 0; number < 32; number++) {
+            for (int lead = 0x80; lead <= 0xff; lead += 0x0f) {
+                byte[] stated = {(byte) number, (byte) lead, (byte) 0xff, (byte) 0xff, (byte) 0x0f};
+                assertEquals(Optional.empty(), MetadataCodec.decode(stated));
+            }
+        }
+        assertTrue(allocatedBytes() - before < 8 << 20, "bytes allocated for 288 sections of 5 bytes");
+    }
+
+    private static long allocatedBytes() {
+        return ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
+    }
+
+    @Test
+    @DisplayName("F3 a time outside of epoch milliseconds is stored as the nearest that is inside")
+    void timesOutsideOfEpochMilliseconds() {
+        for (Instant time : List.of(Instant.MAX, Instant.MIN, Instant.parse("+292278995-01-01T00:00:00Z"),
+                Instant.parse("-1000000000-01-01T00:00:00Z"))) {
+            EntryMetadata odd = new EntryMetadata("1.0", "host:1", time, List.of(), List.of(), "");
+            EntryMetadata read = MetadataCodec.decode(MetadataCodec.encode(odd)).orElseThrow();
+            assertEquals(odd, read);
+            assertEquals(time.isAfter(Instant.EPOCH) ? Long.MAX_VALUE : Long.MIN_VALUE, read.createdAt().toEpochMilli());
+        }
+        Instant inside = Instant.ofEpochMilli(-1);
+        assertEquals(inside, new EntryMetadata("", "", inside.plusNanos(999_999), List.of(), List.of(), "").createdAt());
     }
 
     @Test
