@@ -110,10 +110,19 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         /**
          * Adds build options as one string, as {@code clBuildProgram} takes them.
          *
-         * @throws IllegalArgumentException if a quote is not closed or an option lacks its value
+         * @throws IllegalArgumentException if a quote is not closed, or an option is empty or lacks its value
          */
         public Builder options(String text) {
-            options.addAll(BuildOptions.parse(text));
+            return options(BuildOptions.parse(text));
+        }
+
+        /**
+         * Adds build options that are tokens already: what quotes a token has are characters of it.
+         *
+         * @throws IllegalArgumentException if one is empty or lacks its value
+         */
+        public Builder options(List<String> tokens) {
+            options.addAll(BuildOptions.joinValues(tokens));
             return this;
         }
 
@@ -203,7 +212,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     /** The options as one string, in the spelling that drivers take. */
     public String options() {
-        return BuildOptions.format(options);
+        return BuildOptions.forDriver(options);
     }
 
     /** The kernels that must exist; none means all. */
@@ -221,7 +230,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         int characters = sources.stream().mapToInt(String::length).sum();
         return name + ", " + characters + " characters of source"
                 + (headers.isEmpty() ? "" : ", headers " + readableHeaders())
-                + (options.isEmpty() ? "" : ", options " + options())
+                + (options.isEmpty() ? "" : ", options " + BuildOptions.format(options))
                 + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
                 + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
                 + (tag.isEmpty() ? "" : ", tag " + tag);

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.contract.Seed;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,6 +22,47 @@ class BuildOptionsTest {
         assertEquals(List.of("-DS='"), BuildOptions.parse("-DS=\"'\""));
         assertEquals(List.of(), BuildOptions.parse(" "));
         assertEquals(List.of("-DP=a\\b"), BuildOptions.parse("-DP=a\\b"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b c\"", "\"''\"", "'\"'", "\"a b c\"", "-D 'A B'", "-DX=a\u3000b", "\u3000",
+        "'\"'\"'\"'\"'", "'=\"' \" =\"", "-DS=\"'\"'\"'\"'\"", "-U A -I'a \"b'", "\u001cX"})
+    @DisplayName("F8 format is an inverse of parse, whatever quotes and blanks a token has")
+    void inverse(String options) {
+        List<String> tokens = BuildOptions.parse(options);
+        assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)), BuildOptions.format(tokens));
+    }
+
+    @Test
+    @DisplayName("F8 random options: what parse gives, format writes so that it parses to the same")
+    void inverseOfRandomOptions() {
+        SplittableRandom random = Seed.random(getClass().getName());
+        String letters = "-DIUX=ab'\"\\ \t\u3000";
+        for (int i = 0; i < 20_000; i++) {
+            StringBuilder text = new StringBuilder();
+            for (int length = random.nextInt(14); length > 0; length--) {
+                text.append(letters.charAt(random.nextInt(letters.length())));
+            }
+            try {
+                List<String> tokens = BuildOptions.parse(text.toString());
+                assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)), text.toString());
+            } catch (IllegalArgumentException e) {
+                assertTrue(String.valueOf(e.getMessage()).contains("option"), text.toString());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("F8 a driver gets double quotes around white space and nothing else")
+    void forDriver() {
+        assertEquals("-DX=1 -DY=\"a b\" -DS=\"ab\" -I\"a dir\"", BuildOptions.forDriver(BuildOptions.parse("-DX=1 -DY='a b' -DS='\"ab\"' -I 'a dir'")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-U \"\" -DFOO", "-I \"\"", "-D ''", "\"\"", "-DX '' -DY"})
+    @DisplayName("F6, F8 an empty option and an empty value are refused with a reason")
+    void empty(String options) {
+        assertTrue(message(options).contains("is empty"), message(options));
     }
 
     @ParameterizedTest

@@ -3,7 +3,6 @@ package dev.granary.coordinator.manifest;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Target;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
@@ -109,7 +108,7 @@ public final class KernelFiles {
     private void collect(String source) throws IOException {
         record Open(Root directory, String text) {}
         Deque<Open> toScan = new ArrayDeque<>(List.of(new Open(roots.getFirst(), source)));
-        hasUnseen = BuildOptions.parse(kernel.options()).stream().anyMatch(option -> option.startsWith("-include"));
+        hasUnseen = kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         while (!toScan.isEmpty()) {
             Open open = toScan.remove();
             IncludeDirectives directives = IncludeDirectives.of(open.text());

@@ -117,7 +117,7 @@ public record Manifest(List<ManifestKernel> kernels) {
                     options.add(option);
                 }
             }
-            return new ManifestKernel(name, path(table, "source", source), includes, BuildOptions.format(options), texts(table, "entry"),
+            return new ManifestKernel(name, path(table, "source", source), includes, options, texts(table, "entry"),
                     geometry(table));
         }
 

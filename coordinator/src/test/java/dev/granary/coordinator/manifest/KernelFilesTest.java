@@ -18,6 +18,8 @@ import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which files a kernel of a manifest consists of, and what of them is in its id. */
 class KernelFilesTest {
@@ -164,6 +166,17 @@ class KernelFilesTest {
             write("m/src/k.cl", computed + "#include \"" + outside + "\"\n" + BODY);
             assertTrue(descriptor().getId().isEmpty(), "an absolute path");
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b\"", "-DX='a b' -D Y=1"})
+    @DisplayName("F8 a manifest's options reach the driver as the same options in code do, quotes included, with the same id")
+    void optionsAsInCode(String options) throws Exception {
+        manifest("options = \"\"\"" + options + "\"\"\"");
+        write("m/src/k.cl", BODY);
+        KernelDescriptor inCode = KernelDescriptor.builder(TARGET, "k").source(BODY).options(options).build();
+        assertEquals(inCode.options(), descriptor().options());
+        assertEquals(inCode.getId(), descriptor().getId());
     }
 
     @Test

@@ -44,9 +44,9 @@ class ManifestTest {
         assertEquals(new Manifest(List.of(
                 new ManifestKernel("gemm", directory.resolve("src/gemm.cl"), List.of(directory.resolve("include"),
                         directory.resolveSibling("shared"), directory.resolve("extra"), directory.resolve("more")),
-                        "-DTILE=16 -cl-fast-relaxed-math", List.of("gemm", "gemm_edge"),
+                        List.of("-DTILE=16", "-cl-fast-relaxed-math"), List.of("gemm", "gemm_edge"),
                         Optional.of(new Geometry(List.of(1024L, 512L), List.of(16L, 16L)))),
-                new ManifestKernel("saxpy", Path.of("/abs/saxpy.cl"), List.of(), "", List.of(), Optional.empty()))), Manifest.read(file));
+                new ManifestKernel("saxpy", Path.of("/abs/saxpy.cl"), List.of(), List.of(), List.of(), Optional.empty()))), Manifest.read(file));
     }
 
     @ParameterizedTest
