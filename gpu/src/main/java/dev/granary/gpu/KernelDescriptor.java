@@ -23,11 +23,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Line endings count as {@code \n}. Of files only the places of headers relative to the source enter. What the key cannot
  * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
- * {@code -I} directory, an include whose name a macro makes, an included file that the compiler would find in the working directory, the
- * time of the build.
+ * {@code -I} directory, an include whose name a macro makes, a line that compilers read in different ways, an included file that the compiler
+ * would find in the working directory, the time of the build.
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
     private static final int READABLE_HEADERS = 4;
+
+    /** Stands in keys for {@link Builder#everyFileListed}; fixed for ever. */
+    private static final String EVERY_FILE = "every file of the include directories is a header";
 
     private final String name;
     private final Target target;
@@ -37,6 +40,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final List<String> options;
     private final SortedSet<String> entries;
     private final SortedSet<Launch> launches;
+    private final boolean areFilesListed;
     private final String extraDigest;
     private final String tag;
     private final int hash;
@@ -52,9 +56,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         entries = Collections.unmodifiableSortedSet(new TreeSet<>(from.entries));
         launches = Collections.unmodifiableSortedSet(
                 DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(from.launches) : new TreeSet<>());
+        areFilesListed = from.areFilesListed;
         extraDigest = from.extraDigest;
         tag = from.tag;
-        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, extraDigest, tag).hashCode();
+        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, areFilesListed, extraDigest, tag).hashCode();
     }
 
     /** Starts a descriptor; {@code name} is for people and does not enter the id. */
@@ -72,6 +77,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private final List<String> options = new ArrayList<>();
         private final TreeSet<String> entries = new TreeSet<>();
         private final TreeSet<Launch> launches = new TreeSet<>();
+        private boolean areFilesListed;
         private String extraDigest = "";
         private String tag = "";
 
@@ -141,6 +147,15 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         /** Announces a launch of every kernel in this geometry. */
         public Builder launch(Geometry geometry) {
             return launch(Launch.EVERY_KERNEL, geometry);
+        }
+
+        /**
+         * Tells that the headers hold all files of the source's directory and of the include directories. Then an include whose name a macro makes
+         * can find nothing else, and the descriptor is cacheable in spite of it.
+         */
+        public Builder everyFileListed() {
+            areFilesListed = true;
+            return this;
         }
 
         /** Vouches for inputs that the key cannot see: their digest, in any form, enters the id. */
@@ -253,6 +268,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                         && options.equals(that.options)
                         && entries.equals(that.entries)
                         && launches.equals(that.launches)
+                        && areFilesListed == that.areFilesListed
                         && extraDigest.equals(that.extraDigest)
                         && tag.equals(that.tag));
     }
@@ -269,7 +285,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     private Id makeId() {
         Optional<String> unseen =
-                extraDigest.isEmpty() ? new UnseenInputs(Path.of("")).reason(sources, headers, options) : Optional.empty();
+                extraDigest.isEmpty() ? new UnseenInputs(Path.of("")).reason(sources, headers, options, areFilesListed) : Optional.empty();
         if (unseen.isPresent()) {
             return Id.notCacheable(unseen.get());
         }
@@ -281,8 +297,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         options.forEach(option -> key.field("option", option));
         entries.forEach(entry -> key.field("entry", entry));
         launches.forEach(launch -> key.field("launch", launch.toString()));
-        if (!extraDigest.isEmpty()) {
-            key.field("extra-digest", extraDigest);
+        if (!extraDigest.isEmpty() || areFilesListed) {
+            key.field("extra-digest", extraDigest.isEmpty() ? EVERY_FILE : extraDigest);
         }
         if (!tag.isEmpty()) {
             key.field("tag", tag);

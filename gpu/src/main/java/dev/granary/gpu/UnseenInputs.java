@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -23,32 +22,75 @@ import java.util.regex.Pattern;
  * @param workingDirectory where the compiler looks for included files before it looks into any {@code -I} directory, as PoCL does
  */
 record UnseenInputs(Path workingDirectory) {
-    private static final List<String> FILE_OPTIONS = List.of("-I", "-i", "--include", "--sysroot", "-Xclang", "-F", "@");
+    private static final List<String> FILE_OPTIONS = List.of("-I", "-i", "--include", "--sysroot", "-Xclang", "-F", "@", "-Xpreprocessor", "-Wp,",
+            "-fmodule", "-fprofile", "-fplugin");
     private static final Pattern CLOCK = Pattern.compile("\\b__(?:DATE|TIME|TIMESTAMP)__\\b");
+    private static final Pattern QUESTION = Pattern.compile("__has_(?:include|embed)");
 
-    /** The first unseen input, in a sentence that says what to do; empty where the key sees all. */
-    Optional<String> reason(List<String> sources, Map<String, String> headers, List<String> options) {
+    /** A text from which a macro could make a name that leads out of the directory of headers. */
+    private static final Pattern ABSOLUTE = Pattern.compile("[\"<][ \\t]*/(?![/*])|(?:\\.\\./+){8}");
+
+    /** More steps up lead out of the directory of headers that the compiler gets, to files of the machine. */
+    private static final int MOST_STEPS_UP = 8;
+
+    /**
+     * The first unseen input, in a sentence that says what to do; empty where the key sees all.
+     *
+     * @param areFilesListed whether {@code headers} hold all files that a name made by a macro may mean
+     */
+    Optional<String> reason(List<String> sources, Map<String, String> headers, List<String> options, boolean areFilesListed) {
         for (String option : options) {
-            if (FILE_OPTIONS.stream().anyMatch(option::startsWith)) {
+            Matcher clock = CLOCK.matcher(option);
+            if (clock.find()) {
+                return Optional.of(clockReason("option " + option, clock));
+            }
+            if (FILE_OPTIONS.stream().anyMatch(option::startsWith) || QUESTION.matcher(option).find()) {
                 return Optional.of("the option " + option
                         + " may bring in files that the key cannot see: list them as headers, or give an extra digest");
             }
         }
-        List<String> texts = new ArrayList<>(sources);
+        Set<String> texts = new LinkedHashSet<>(sources);
+        texts.add(String.join("", sources)); // drivers put them together without a line end: a directive may begin in one and end in the next
         texts.addAll(headers.values());
         Set<String> includes = new LinkedHashSet<>();
+        boolean hasComputed = false;
+        boolean hasAbsolute = false;
         for (String text : texts) {
-            IncludeDirectives directives = IncludeDirectives.of(text);
-            if (directives.hasComputed()) {
-                return Optional.of("an #include takes its name from a macro, so the key cannot see what it includes: give an extra digest");
+            SourceText read = SourceText.of(text);
+            if (read.unclear().isPresent() && !areFilesListed) {
+                return Optional.of("the source has " + read.unclear().get() + ", so the key cannot see what it includes: give an extra digest");
             }
-            Matcher clock = CLOCK.matcher(SourceText.withoutComments(text));
+            Matcher clock = CLOCK.matcher(read.withoutComments());
             if (clock.find()) {
-                return Optional.of("the source uses " + clock.group() + ", which differs from build to build: give an extra digest");
+                return Optional.of(clockReason("source", clock));
             }
-            includes.addAll(directives.names());
+            hasComputed |= read.hasComputed() || read.unclear().isPresent();
+            hasAbsolute |= areFilesListed && ABSOLUTE.matcher(read.withoutComments()).find();
+            includes.addAll(read.names());
         }
-        return shadowed(includes, headers);
+        if (hasComputed && (!areFilesListed || hasAbsolute)) {
+            return Optional.of("an #include takes its name from a macro, so the key cannot see what it includes: give an extra digest");
+        }
+        Optional<String> outside = includes.stream().filter(UnseenInputs::leadsOut).findFirst();
+        return outside.isPresent()
+                ? Optional.of("the include of " + outside.get() + " leads out of the directory of headers: list it nearer, or give an extra digest")
+                : shadowed(includes, headers);
+    }
+
+    private static String clockReason(String place, Matcher clock) {
+        return "the " + place + " uses " + clock.group() + ", which differs from build to build: give an extra digest";
+    }
+
+    /** True for a relative name with so many steps up that the compiler would look for it outside of what it gets. */
+    private static boolean leadsOut(String include) {
+        int depth = 0;
+        for (String step : include.split("/", -1)) {
+            depth += step.equals("..") ? -1 : step.isEmpty() || step.equals(".") ? 0 : 1;
+            if (depth < -MOST_STEPS_UP) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,11 +23,15 @@ class IncludeDirectivesTest {
         "/* c\n */ #include \"x\"", "#inc\\\nlude \"x\"", "#include \\\n \"x\"", "#include_next <x>", "#import \"x\"", "#embed \"x\"",
         "#if 0\n#include \"x\"\n#endif", "#if __has_include(\"x\")\n#endif", "#if defined A && __has_include ( <x>)\n#endif",
         "// see /* there\n#include \"x\"\n/* end */", "printf(\"/*\");\n#include \"x\"\nprintf(\"*/\");", "char c = '\"';\n#include \"x\"",
-        "#error don't\n#include \"x\"\n// isn't", "char* s = \"\\\"/*\";\n#include \"x\"\n/* */"})
+        "#error don't\n#include \"x\"\n// isn't",
+        "#incl\\\r\nude \"x\"", "#incl\\\rude \"x\"", "#include \\ \f\n \"x\"", "#incl\\\u000b\nude \"x\"", "\ufeff#include \"x\"", "\u00a0#\u3000include\u2003<x>",
+        "#if __has_include\f(\"x\")\n#endif", "#if __has_include/**/(\"x\")\n#endif", "#if __has_include( /* ( */ <x>)\n#endif", "#ifdef __has_include\n#if __has_include(<x>)\n#endif\n#endif",
+        "#if defined(__has_include) && __has_include(\"x\")\n#endif", "#/*\n*/include <x>", "#\0include\0\"x\"", "\0#if __has_include\0(\"x\")", "#warning it's\n#include <x>", "char* s = \"\\\"/*\";\n#include \"x\"\n/* */"})
     @DisplayName("K7 a directive is found in every spelling, in skipped branches, and behind what only looks like a comment")
     void found(String source) {
         assertEquals(List.of("x"), names(source));
         assertFalse(IncludeDirectives.of(source).hasComputed());
+        assertEquals(Optional.empty(), IncludeDirectives.of(source).unclear());
     }
 
     @ParameterizedTest
@@ -33,14 +39,37 @@ class IncludeDirectivesTest {
         "#define include 1", "printf(\"#include <x>\");", "#includes \"x\"", "/* never closed\n#include \"x\""})
     @DisplayName("What is in a comment or in a literal is no directive")
     void notFound(String source) {
-        assertEquals(new IncludeDirectives(java.util.Set.of(), false), IncludeDirectives.of(source));
+        assertEquals(new IncludeDirectives(Set.of(), false, Optional.empty()), IncludeDirectives.of(source));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"#include NAME", "# include /* x.h */ NAME(x)", "#if __has_include(NAME)", "??=include \"x\"", "a ??/\n"})
-    @DisplayName("K7 a name that a macro makes, and a text that cannot be read, are known to be there")
+    @ValueSource(strings = {"#include NAME", "# include /* x.h */ NAME(x)", "#if __has_include(NAME)", "#define HAS __has_include", "#include", "#include \"x", "#include <x", "#include \"\""})
+    @DisplayName("K7 a name that a macro makes is known to be there")
     void computed(String source) {
         assertTrue(IncludeDirectives.of(source).hasComputed());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"??=include \"x\"", "a ??/\n", "#include \"x\0\"", "#include <a/*b>", "#include <a'b>", "#include \"a\\b\"", "#include \"a\\\"b\"", "R\"(\"/*)\"",
+        "u8R\"(\")\"", "int a = 1'0;", "int a = 0x1'00 + \"'/*\";", "#warning see /* there\n#include \"x\"\n/* */", "#pragma mark - /*\n#include \"x\"\n/* */"})
+    @DisplayName("F5 a line that compilers, languages or branches read differently is unclear, with the reason")
+    void unclear(String source) {
+        assertFalse(IncludeDirectives.of(source).unclear().orElseThrow().isEmpty());
+    }
+
+    @Test
+    @DisplayName("F5 comment marks inside angle brackets belong to the name")
+    void commentMarksInNames() {
+        assertEquals(List.of("a//b", "c"), names("#include <a//b>\n#include \"c\""));
+        assertEquals(List.of("a//b", "c//d"), names("#if __has_include(<a//b>) && __has_include(\"c//d\")\n#endif"));
+    }
+
+    @Test
+    @DisplayName("F12 a line of a million openings that are never closed takes time linear in its length")
+    void longLine() {
+        for (String part : List.of("__has_include(<", "__has_include(\"", "#include <", "\\ ", "'", "/*", "__has_include /", "defined(")) {
+            assertTrue(IncludeDirectives.of(part.repeat(100_000)).names().size() <= 1, part);
+        }
     }
 
     @Test

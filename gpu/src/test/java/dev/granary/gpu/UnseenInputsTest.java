@@ -21,7 +21,7 @@ class UnseenInputsTest {
     Path directory;
 
     private Optional<String> reason(String source, Map<String, String> headers) {
-        return new UnseenInputs(directory).reason(List.of(source), headers, List.of());
+        return new UnseenInputs(directory).reason(List.of(source), headers, List.of(), false);
     }
 
     private void write(String place, String text) throws IOException {
@@ -99,8 +99,46 @@ class UnseenInputsTest {
     }
 
     @Test
-    @DisplayName("K7 a name that no file can have is no input")
+    @DisplayName("F5 a NUL character in a name, at which some systems end it, is unclear")
     void impossibleName() {
-        assertEquals(Optional.empty(), reason("#include \"a\0b\"", Map.of()));
+        assertTrue(reason("#include \"a\0b\"", Map.of()).orElseThrow().contains("NUL"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-DNOW=__TIME__", "-DHAS=__has_include", "-Xpreprocessor -includex.h", "-Wp,-include,x.h", "-fmodule-map-file=x"})
+    @DisplayName("F5 a clock, a question for a file, and other ways to a file in an option are unseen")
+    void optionsThatReachFiles(String option) {
+        assertTrue(new UnseenInputs(directory).reason(List.of("int x;"), Map.of(), BuildOptions.parse(option), false).isPresent());
+    }
+
+    @Test
+    @DisplayName("F5 a directive that begins in one source and ends in the next is seen: drivers join them without a line end")
+    void directiveAcrossSources() throws Exception {
+        write("a.clh", "int a;");
+        for (List<String> sources : List.of(List.of("#include ", "\"a.clh\"\n"), List.of("#inc", "lude <a.clh>"), List.of("int x; \\", "\n\n#include \"a.clh\""))) {
+            assertTrue(new UnseenInputs(directory).reason(sources, Map.of(), List.of(), false).isPresent(), sources.toString());
+        }
+    }
+
+    @Test
+    @DisplayName("F5 an include that climbs out of the directory of headers reaches the machine's files, and is unseen")
+    void climbsOut() {
+        assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));
+        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
+        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
+    }
+
+    @Test
+    @DisplayName("F5 with all files listed a computed include is seen, but not an absolute one, the clock, or a file of the working directory")
+    void everyFileListed() throws Exception {
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").everyFileListed().header("x.h", "// x");
+        assertFalse(builder.source("#define H \"x.h\"\n#include H\n").build().getId().isEmpty());
+        List<String> unseen = List.of("#define H \"/etc/x.h\"\n", "#define H </etc/x.h>\n", "#define H \"../../../../../../../../../x.h\"\n",
+                "int t = sizeof(__TIME__);\n");
+        for (String more : unseen) {
+            assertTrue(new UnseenInputs(directory).reason(List.of("#include H\n" + more), Map.of(), List.of(), true).isPresent(), more);
+        }
+        write("a.clh", "int a;");
+        assertTrue(new UnseenInputs(directory).reason(List.of("#include H\n#include \"a.clh\"\n"), Map.of(), List.of(), true).isPresent());
     }
 }

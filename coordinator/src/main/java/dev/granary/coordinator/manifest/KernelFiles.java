@@ -94,7 +94,7 @@ public final class KernelFiles {
         if (hasComputed) {
             collectAll();
             if (!hasUnseen) {
-                builder.extraDigest("every file of the include directories is a header");
+                builder.everyFileListed();
             }
         }
         headers.forEach(builder::header);
