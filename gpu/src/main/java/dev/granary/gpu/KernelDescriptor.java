@@ -183,7 +183,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         }
 
         private static String relative(String place) {
-            if (place.isBlank() || place.startsWith("/") || place.indexOf('\0') >= 0) {
+            if (place.isEmpty() || place.startsWith("/") || place.indexOf('\0') >= 0) {
                 throw new IllegalArgumentException("The place of a header must be relative to the source, not '" + place + "'");
             }
             return place;

@@ -1,5 +1,7 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlFile;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
@@ -12,7 +14,6 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
-import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
 import org.tomlj.TomlTable;
 
@@ -38,15 +39,24 @@ final class ConfigFile {
         return usual.isPresent() && Files.exists(usual.get()) ? read(usual.get()) : new ConfigFile("nowhere", Toml.parse(""));
     }
 
-    /** The directory that {@code variable} names, else {@code fallback} in the user's home; empty where the user has none. */
+    /**
+     * The directory that {@code variable} names, if it is absolute (the XDG Base Directory Specification ignores all others), else {@code fallback} in the user's home; empty where
+     * the user has none.
+     */
     static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback) throws ConfigException {
         String named = environment.get(variable);
         if (named != null && !named.isBlank()) {
-            return Optional.of(path(named, variable));
+            Path home = path(named, variable);
+            if (home.isAbsolute()) {
+                return Optional.of(home);
+            }
         }
         String home = environment.get("HOME");
-        String known = home != null && !home.isBlank() ? home : System.getProperty("user.home", "");
-        return known.isBlank() || known.equals("?") ? Optional.empty() : Optional.of(path(known, "HOME").resolve(fallback));
+        if (home == null || home.isBlank() || !path(home, "HOME").isAbsolute()) {
+            home = System.getProperty("user.home", ""); // "?" where the system does not know
+        }
+        Path known = path(home, "HOME");
+        return known.isAbsolute() ? Optional.of(known.resolve(fallback)) : Optional.empty();
     }
 
     private static Path path(String text, String variable) throws ConfigException {
@@ -83,18 +93,15 @@ final class ConfigFile {
     private static ConfigFile read(Path file) throws ConfigException {
         TomlParseResult parsed;
         try {
-            parsed = Toml.parse(file);
+            parsed = TomlFile.read(file);
+        } catch (TomlException e) {
+            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":" + e.column() + " is not TOML: " + e.getMessage() + ".");
         } catch (IOException e) {
             throw new ConfigException("The configuration file " + file + " cannot be read: " + reason(e) + ".");
         }
-        if (parsed.hasErrors()) {
-            TomlParseError first = parsed.errors().get(0);
-            throw new ConfigException("The configuration file " + file + ":" + first.position().line() + ":" + first.position().column()
-                    + " is not TOML: " + first.getMessage() + ".");
-        }
         for (String key : parsed.keySet()) {
             if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
-                throw new ConfigException("The configuration file " + file + " has the unknown key '" + key + "'; known are "
+                throw new ConfigException("The configuration file " + file + " has the unknown key '" + TomlFile.harmless(key) + "'; known are "
                         + String.join(", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
             }
         }

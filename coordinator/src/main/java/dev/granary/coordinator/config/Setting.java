@@ -2,6 +2,7 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -13,7 +14,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.tomlj.TomlArray;
 
 /**
@@ -52,9 +52,6 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
             "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", TEXT, ConstantLimits.FORM, Setting::constantLimits);
 
-    /** What stands between a scheme and an @: user and password, which no message may show. */
-    private static final Pattern CREDENTIALS = Pattern.compile("//.*@", Pattern.DOTALL);
-
     /** No time that is configured is longer. */
     static final Duration LONGEST = Duration.ofDays(365);
 
@@ -87,7 +84,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         try {
             return parser.parse(text.strip());
         } catch (WrongPart e) {
-            throw new ConfigException(place + " has '" + harmless(e.part) + "', but should have " + e.expected + ".");
+            throw new ConfigException(place + " has '" + TomlFile.harmless(e.part) + "', but should have " + e.expected + ".");
         } catch (IllegalArgumentException e) {
             throw mistake(text, place);
         }
@@ -95,11 +92,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** The complaint that {@code value} stands at {@code place}. */
     ConfigException mistake(Object value, String place) {
-        return new ConfigException(place + " is '" + harmless(value.toString()) + "', but should be " + expected + ".");
-    }
-
-    private static String harmless(String text) {
-        return CREDENTIALS.matcher(text).replaceAll("//...@");
+        return new ConfigException(place + " is '" + TomlFile.harmless(value.toString()) + "', but should be " + expected + ".");
     }
 
     private static S3Client client(String text) {

@@ -6,6 +6,7 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitOption;
@@ -88,6 +89,9 @@ public final class KernelFiles {
 
     private KernelDescriptor read(Target target) throws IOException {
         String source = text(kernel.source());
+        if (source.isBlank()) {
+            throw new IOException(kernel.source() + " is empty: correct source in the manifest");
+        }
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, kernel.name()).source(source).options(kernel.options());
         collect(source);
@@ -167,11 +171,13 @@ public final class KernelFiles {
             if (Files.isDirectory(file)) {
                 throw new IOException(file + " is a directory: name a file in it");
             }
-            bytes += Files.size(file);
+            try (InputStream in = Files.newInputStream(file)) {
+                content = in.readNBytes((int) (MAX_BYTES - bytes) + 1); // memory grows with what comes, not with a length that is told
+            }
+            bytes += content.length;
             if (bytes > MAX_BYTES) {
                 throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
             }
-            content = Files.readAllBytes(file);
         } catch (NoSuchFileException e) {
             throw new IOException("there is no file " + file + ": correct source in the manifest", e);
         } catch (FileSystemException e) {

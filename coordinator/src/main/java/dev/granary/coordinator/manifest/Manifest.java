@@ -1,5 +1,7 @@
 package dev.granary.coordinator.manifest;
 
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import java.io.IOException;
@@ -14,9 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.tomlj.Toml;
 import org.tomlj.TomlArray;
-import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
 import org.tomlj.TomlPosition;
 import org.tomlj.TomlTable;
@@ -47,13 +47,9 @@ public record Manifest(List<ManifestKernel> kernels) {
             throw new ManifestException(file + " is a directory; name the manifest file in it.");
         }
         try {
-            TomlParseResult toml = Toml.parse(file);
-            Reader reader = new Reader(file, toml);
-            if (toml.hasErrors()) {
-                TomlParseError first = toml.errors().get(0);
-                throw reader.mistake(first.position(), "this is not TOML: " + first.getMessage());
-            }
-            return reader.read();
+            return new Reader(file, TomlFile.read(file)).read();
+        } catch (TomlException e) {
+            throw new ManifestException(file + ":" + e.line() + ":" + e.column() + ": this is not TOML: " + e.getMessage() + ".");
         } catch (IOException e) {
             throw new ManifestException("The manifest " + file + " cannot be read: " + reason(e) + ".");
         }
@@ -72,7 +68,7 @@ public record Manifest(List<ManifestKernel> kernels) {
         Manifest read() throws ManifestException {
             for (String key : toml.keySet()) {
                 if (!key.equals("kernel")) {
-                    throw mistake(position(toml, key), "unknown key '" + key + "'; a manifest consists of [[kernel]] tables");
+                    throw mistake(position(toml, key), "unknown key '" + TomlFile.harmless(key) + "'; a manifest consists of [[kernel]] tables");
                 }
             }
             if (toml.get("kernel") == null) {
@@ -88,7 +84,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             for (int i = 0; i < tables.size(); i++) {
                 ManifestKernel kernel = kernel(tables.getTable(i), tables.inputPositionOf(i));
                 if (!names.add(kernel.name())) {
-                    throw mistake(tables.inputPositionOf(i), "the name '" + kernel.name() + "' is used twice; names must differ");
+                    throw mistake(tables.inputPositionOf(i), "the name '" + TomlFile.harmless(kernel.name()) + "' is used twice; names must differ");
                 }
                 kernels.add(kernel);
             }
@@ -103,7 +99,7 @@ public record Manifest(List<ManifestKernel> kernels) {
                 throw mistake(position, "this kernel has no name; add: name = \"...\"");
             }
             if (source == null || source.isBlank()) {
-                throw mistake(position, "kernel '" + name + "' has no source; add: source = \"path/to/file.cl\"");
+                throw mistake(position, "kernel '" + TomlFile.harmless(name) + "' has no source; add: source = \"path/to/file.cl\"");
             }
             List<Path> includes = new ArrayList<>();
             for (String directory : texts(table, "include")) {
@@ -126,7 +122,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             try {
                 return options == null ? List.of() : BuildOptions.parse(options);
             } catch (IllegalArgumentException e) {
-                throw mistake(position(table, "options"), e.getMessage());
+                throw mistake(position(table, "options"), TomlFile.harmless(String.valueOf(e.getMessage())));
             }
         }
 
@@ -150,7 +146,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             for (String key : table.keySet()) {
                 if (!known.contains(key)) {
                     throw mistake(position(table, key),
-                            "unknown key '" + key + "'; " + of + " has " + String.join(", ", known.stream().sorted().toList()));
+                            "unknown key '" + TomlFile.harmless(key) + "'; " + of + " has " + String.join(", ", known.stream().sorted().toList()));
                 }
             }
         }
@@ -194,7 +190,7 @@ public record Manifest(List<ManifestKernel> kernels) {
             try {
                 return file.toAbsolutePath().resolveSibling(text).normalize();
             } catch (InvalidPathException e) {
-                throw mistake(position(table, key), key + " is not a path: " + text);
+                throw mistake(position(table, key), key + " is not a path: " + TomlFile.harmless(text));
             }
         }
 

@@ -341,6 +341,28 @@ class GranaryConfigTest {
     }
 
     @Test
+    @DisplayName("L9 a relative XDG_CACHE_HOME, XDG_CONFIG_HOME or HOME is ignored, as the XDG specification demands")
+    void relativeHomes() throws Exception {
+        environment.put("XDG_CACHE_HOME", "relative/cache");
+        environment.put("XDG_CONFIG_HOME", "relative/config");
+        file("capacity = 5");
+        assertEquals(home.resolve(".cache/granary"), builder().build().directory());
+        assertEquals(5L << 20, builder().build().capacityBytes());
+        environment.put("HOME", "relative");
+        assertEquals(Path.of(System.getProperty("user.home"), ".cache/granary"), builder().build().directory());
+    }
+
+    @Test
+    @DisplayName("F6, F9 what the parser fails at names line and column; an unknown key shows no user information")
+    void parserFails() throws Exception {
+        assertSays(mistake("capacity = 1\ndir = " + "[".repeat(4000)), "config.toml:2:107", "nested more than 100 deep");
+        assertSays(mistake("[\"\\u"), "config.toml:1:", "not TOML");
+        assertSays(mistake("capacity = 1\nx = 1979-05-27T07:32:00-1'"), "config.toml:2:", "not TOML");
+        String echoed = mistake("\"//u:p@\" = 1");
+        assertTrue(echoed.contains("//...@") && !echoed.contains("u:p"), echoed);
+    }
+
+    @Test
     @DisplayName("The default directory is under XDG_CACHE_HOME, else under the home; without a home it must be named")
     void defaultDirectory() throws Exception {
         assertEquals(home.resolve(".cache/granary"), builder().build().directory());

@@ -180,6 +180,49 @@ class KernelFilesTest {
     }
 
     @Test
+    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an IOException that names the file")
+    void oddNames() throws Exception {
+        manifest("include = ['inc']");
+        write("m/inc/x.h", "// x\n");
+        write("m/src/ ", "// blank\n");
+        write("m/src/\u3000", "// wide blank\n");
+        write("m/src/k.cl", "#include \" \"\n#include <\u3000>\n" + BODY);
+        assertEquals("// blank // wide blank", contents(descriptor()));
+        assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
+        for (String name : new String[] {".", "..", "./", "../src", "inc/", "??=", "~", "a\\b", "x".repeat(300), "a/".repeat(3000) + "b"}) {
+            write("m/src/k.cl", "#include \"" + name + "\"\n#include H\n" + BODY);
+            descriptor();
+        }
+        for (String empty : new String[] {"", " \n", "\u3000"}) {
+            write("m/src/k.cl", empty);
+            assertSays("k.cl is empty");
+        }
+    }
+
+    @Test
+    @DisplayName("F5 a line that is read differently by compilers makes the kernel not cacheable, with the reason; CRLF behind a backslash does not")
+    void unclearLines() throws Exception {
+        manifest("");
+        write("m/src/a.h", "// a\n");
+        write("m/src/k.cl", "#incl\\\r\nude \"a.h\"\r\n" + BODY);
+        assertEquals(Set.of("a.h"), descriptor().headers().keySet());
+        assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
+        write("m/src/k.cl", "??=include \"a.h\"\n" + BODY);
+        assertTrue(descriptor().getId().reason().contains("trigraph"), descriptor().getId().reason());
+    }
+
+    @Test
+    @DisplayName("F5 a computed include does not vouch for the clock, for an absolute name, or for a climb out of the tree")
+    void computedVouchesForNamesOnly() throws Exception {
+        manifest("");
+        write("m/src/x.h", "// x\n");
+        for (String more : new String[] {"int t = sizeof(__TIME__);\n", "#define H \"/etc/x.h\"\n", "#include \"../../../../../../../../../x.h\"\n"}) {
+            write("m/src/k.cl", more + "#include H\n" + BODY);
+            assertTrue(descriptor().getId().isEmpty(), more);
+        }
+    }
+
+    @Test
     @DisplayName("A header that includes itself or its includer is read once")
     void circles() throws Exception {
         manifest("");

@@ -90,6 +90,36 @@ class ManifestTest {
         assertTrue(mistake(file).contains("not UTF-8"));
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"a = %NEST%|1:105|nested more than 100 deep", "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
+        "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML", "[\"\\u|1:|not TOML", "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
+        "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"})
+    @DisplayName("F6 what the parser itself fails at is a mistake with line and column")
+    void parserFails(String text, String place, String expected) throws Exception {
+        String nested = text.replace("%NEST%", "[".repeat(4000)).replace("\\n", "\n");
+        assertSays(nested, "kernels.toml:" + place, expected);
+    }
+
+    @Test
+    @DisplayName("F6 brackets in strings and comments are not nested, and neither are those of a long list")
+    void bracketsThatDoNotNest() throws Exception {
+        String many = "[".repeat(3000);
+        assertSays("# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300) + "]\n",
+                "unknown key 'a'");
+    }
+
+    @Test
+    @DisplayName("F9 user information is not echoed: neither of a key, nor of a name, nor of what is not TOML")
+    void userInformation() throws Exception {
+        for (String text : List.of("\"//u:p@\" = 1", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
+                "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'", "[[kernel]]\nname = '//u:p@'\nsource = 'a'\n[[kernel]]\nname = '//u:p@'\nsource = 'a'")) {
+            Files.writeString(file, text);
+            assertTrue(!mistake(file).contains("u:p") && mistake(file).contains("//...@"), mistake(file));
+        }
+        Files.writeString(file, "\"a\\u001b[31m\\n" + "x".repeat(500) + "\" = 1");
+        assertTrue(mistake(file).chars().noneMatch(Character::isISOControl) && mistake(file).length() < 500, mistake(file));
+    }
+
     private void assertSays(String text, String... parts) throws Exception {
         Files.writeString(file, text);
         String message = mistake(file);

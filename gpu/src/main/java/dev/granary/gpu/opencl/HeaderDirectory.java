@@ -5,6 +5,7 @@ import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -87,7 +88,12 @@ final class HeaderDirectory implements AutoCloseable {
     }
 
     private Path inside(String place) throws IOException {
-        Path path = root.resolve(place).normalize();
+        Path path;
+        try {
+            path = root.resolve(place).normalize();
+        } catch (InvalidPathException e) {
+            throw new IOException("the place " + place + " cannot be a file here: " + e.getReason(), e);
+        }
         if (!path.startsWith(top) || path.equals(top)) {
             throw new IOException("the place " + place + " leads out of the directory of headers");
         }

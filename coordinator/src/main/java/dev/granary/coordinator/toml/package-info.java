@@ -1,0 +1,5 @@
+/** Files of TOML that people write: the manifest and the configuration. */
+@NullMarked
+package dev.granary.coordinator.toml;
+
+import org.jspecify.annotations.NullMarked;
