@@ -60,7 +60,10 @@ record About(Duration compileTime, Sha256 contentHash, List<Long> binaryBytes, O
      */
     static About parse(String text) throws TreeException {
         Map<String, List<String>> values = new HashMap<>();
-        for (String line : text.split("\n", -1)) {
+        for (int start = 0; start <= text.length();) { // line by line: a text may be long
+            int end = text.indexOf('\n', start) < 0 ? text.length() : text.indexOf('\n', start);
+            String line = text.substring(start, end);
+            start = end + 1;
             int colon = line.indexOf(": ");
             if (colon >= 0) {
                 values.computeIfAbsent(line.substring(0, colon), _ -> new ArrayList<>()).add(unescape(line.substring(colon + 2)));

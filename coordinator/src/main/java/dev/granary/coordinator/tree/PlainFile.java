@@ -40,8 +40,8 @@ final class PlainFile {
      * @throws IOException if it cannot be read, or has another length by now
      */
     static MemorySegment read(Path file, long bytes, Arena memory) throws IOException {
-        MemorySegment into = memory.allocate(bytes);
         try (FileChannel channel = FileChannel.open(file, READ)) {
+            MemorySegment into = memory.allocate(bytes);
             long at = 0;
             while (at < bytes) {
                 int read = channel.read(into.asSlice(at, Math.min(CHUNK, bytes - at)).asByteBuffer());
@@ -53,10 +53,10 @@ final class PlainFile {
             if (at < bytes || channel.size() != bytes) {
                 throw new IOException(file + " changes while it is read");
             }
+            return into;
         } catch (OutOfMemoryError e) {
-            throw new IOException("no memory for " + file, e);
+            throw new IOException("no memory for the " + bytes + " bytes of " + file, e);
         }
-        return into;
     }
 
     /** Writes a new file. */

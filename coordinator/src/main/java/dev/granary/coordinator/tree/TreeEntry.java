@@ -41,6 +41,8 @@ sealed interface TreeEntry {
             return new Damaged(String.valueOf(e.getMessage()));
         } catch (IOException e) {
             return new Damaged("cannot be read: " + e);
+        } catch (OutOfMemoryError e) {
+            return new Damaged("needs more memory than this process has left"); // its files can be as long as an entry, and the next one shorter
         }
     }
 

@@ -355,10 +355,10 @@ class GranaryConfigTest {
     @Test
     @DisplayName("F6, F9 what the parser fails at names line and column; an unknown key shows no user information")
     void parserFails() throws Exception {
-        assertSays(mistake("capacity = 1\ndir = " + "[".repeat(4000)), "config.toml:2:107", "nested more than 100 deep");
-        assertSays(mistake("[\"\\u"), "config.toml:1:", "not TOML");
-        assertSays(mistake("capacity = 1\nx = 1979-05-27T07:32:00-1'"), "config.toml:2:", "not TOML");
-        String echoed = mistake("\"//u:p@\" = 1");
+        assertSays(mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)), "config.toml:2:107", "nested more than 100 deep");
+        assertSays(mistakeIn("[\"\\u"), "config.toml:1:", "not TOML");
+        assertSays(mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"), "config.toml:2:", "not TOML");
+        String echoed = mistakeIn("\"//u:p@\" = 1");
         assertTrue(echoed.contains("//...@") && !echoed.contains("u:p"), echoed);
     }
 

@@ -15,9 +15,13 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.MemoryStore;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
 import dev.granary.coordinator.FakeCatalog;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -75,6 +79,42 @@ class TreeTest {
     private List<Path> everything() throws IOException {
         try (Stream<Path> all = Files.walk(root)) {
             return all.filter(Files::isRegularFile).sorted().toList();
+        }
+    }
+
+    @Test
+    @DisplayName("F3 a date that no number of milliseconds holds does not end an import: the entry is stored, and so are those after it")
+    void oddDates() throws Exception {
+        Entry[] all = {entries.entry(10), entries.entry(11), entries.entry(12), entries.entry(13)};
+        export(all);
+        List<String> dates = List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+1000000000-12-31T23:59:59.999999999Z");
+        for (int i = 0; i < dates.size(); i++) {
+            Path about = place(all[i]).resolve("about.txt");
+            Files.writeString(about, Files.readString(about).replaceAll("created-at: .*", "created-at: " + dates.get(i)).replaceAll("compile-time: .*",
+                    "compile-time: PT9223372036854775807S"));
+        }
+        TreeImport tree = TreeImport.from(root);
+        tree.all(entry -> {
+            assertTrue(EntryFormat.encode(entry, Compression.NONE, PutId.NONE).length > 0);
+            return store.store(entry);
+        }, _ -> {});
+        assertEquals(all.length, tree.stored(), tree.problems()::toString);
+    }
+
+    @Test
+    @DisplayName("F11 files longer than memory are a damaged entry, and the entries after it are imported")
+    void moreThanMemory() throws Exception {
+        Entry[] all = {entries.entry(10), entries.entry(11)};
+        export(all);
+        try (RandomAccessFile file = new RandomAccessFile(place(all[0]).resolve("about.txt").toFile(), "rw")) {
+            file.setLength(TreeEntry.MAX_ABOUT_BYTES); // sparse: nothing of it lies on the disk
+        }
+        TreeImport tree = imported();
+        assertEquals(List.of(1L, 1L), List.of(tree.damaged(), tree.stored()), tree.problems()::toString);
+        Path key = place(all[1]).resolve("key.bin");
+        try (Arena memory = Arena.ofConfined()) {
+            String told = String.valueOf(assertThrows(IOException.class, () -> PlainFile.read(key, 1L << 50, memory)).getMessage());
+            assertTrue(told.startsWith("no memory for the"), told);
         }
     }
 
