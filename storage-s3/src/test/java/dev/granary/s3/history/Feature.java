@@ -14,6 +14,8 @@ enum Feature {
     WARMING(0.4),
     /** Machines keep manifests and indexes on their disks, for later processes. */
     SHELVES(0.6),
+    /** They share one such disk: processes of one machine. */
+    SHARED_SHELF(0.2),
     /** Wall clocks of machines are off. */
     SKEW(0.3),
     /** Hours and days pass. */

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -25,10 +26,11 @@ import org.junit.jupiter.api.io.TempDir;
 class HistoriesTest {
     private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
+    private static final int SHOWN = 6;
     private static final boolean IS_SURVEY = Boolean.getBoolean("granary.histories.survey");
 
-    /** How often a shape was found, and in which history of the shortest. */
-    private record Found(int count, int shortest, int events) {}
+    /** A history that failed, and how long it is. */
+    private record Failed(int number, int events) {}
 
     @TempDir
     private Path directory;
@@ -37,7 +39,7 @@ class HistoriesTest {
     @DisplayName("A1 A2 A3 A4 A5 R18 random histories of a fleet: what is acknowledged is found until something that may has removed it")
     void histories() {
         long start = System.nanoTime();
-        Map<Shape, Found> found = new EnumMap<>(Shape.class);
+        Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
         for (int number = FIRST; number < FIRST + RUNS; number++) {
             History history = history(number, RUNS == 1);
             try {
@@ -49,9 +51,7 @@ class HistoriesTest {
                 if (!IS_SURVEY) {
                     throw new AssertionError(told(number, e), e);
                 }
-                int thisOne = number;
-                found.merge(e.shape(), new Found(1, number, history.events()), (a, b) ->
-                        new Found(a.count() + 1, a.events() <= b.events() ? a.shortest() : thisOne, Math.min(a.events(), b.events())));
+                found.computeIfAbsent(e.shape(), _ -> new ArrayList<>()).add(new Failed(number, history.events()));
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError("history " + number + replay(number), e);
             } finally {
@@ -59,8 +59,14 @@ class HistoriesTest {
             }
         }
         System.out.println("granary.histories: " + RUNS + " histories in " + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + Seed.VALUE);
-        found.forEach((shape, one) -> System.out.printf("%-32s %6d times; the shortest has %d events: history %d%n", shape, one.count(), one.events(),
-                one.shortest()));
+        found.forEach(HistoriesTest::print);
+    }
+
+    /** The shortest are the best to read. */
+    private static void print(Shape shape, List<Failed> failed) {
+        List<Failed> shortest = failed.stream().sorted(Comparator.comparingInt(Failed::events)).limit(SHOWN).toList();
+        System.out.printf("%-32s %6d times; the shortest has %d events; histories %s%n", shape, failed.size(), shortest.getFirst().events(),
+                shortest.stream().map(Failed::number).toList());
     }
 
     private History history(int number, boolean isTraced) {

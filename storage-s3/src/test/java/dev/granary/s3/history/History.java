@@ -116,7 +116,7 @@ final class History {
         int count = random.nextInt(2, 6);
         for (int i = 0; i < count; i++) {
             boolean mayList = !has(Feature.NO_LISTING) || random.nextBoolean();
-            Optional<Path> shelves = has(Feature.SHELVES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve("m" + i)) : Optional.empty();
+            Optional<Path> shelves = has(Feature.SHELVES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve(has(Feature.SHARED_SHELF) ? "all" : "m" + i)) : Optional.empty();
             long skew = has(Feature.SKEW) ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2)) : 0;
             machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, shelves, skew), NAMESPACE, random.split()));
         }

@@ -207,7 +207,7 @@ final class Ledger {
         }
         for (PackInfo pack : newest.packs()) {
             String key = keyOfPack(pack);
-            if (idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash()) && bucket.stored(key).isEmpty()) {
+            if (idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash()) && !isWhole(pack)) {
                 return switch (removers.getOrDefault(key, Remover.OWNER)) {
                     case PUBLISHER -> Shape.B3_COMMITTED_PACK_REMOVED;
                     case COMPACTOR -> Shape.B9_NAMED_AFTER_REMOVAL;
@@ -232,6 +232,10 @@ final class Ledger {
         return Shape.OTHER;
     }
 
+    private boolean isWhole(PackInfo pack) {
+        return bucket.stored(keyOfPack(pack)).filter(stored -> stored.body().length == pack.bytes()).isPresent();
+    }
+
     private boolean isSound(Bucket.Stored stored, Id id) {
         return EntryFormat.decode(MemorySegment.ofArray(stored.body()), id, Verification.CONTENT_HASH) instanceof LoadResult.Hit;
     }
@@ -254,9 +258,9 @@ final class Ledger {
         return newest;
     }
 
-    /** Packs that the newest manifest names and that are not there. */
+    /** Packs that the newest manifest names and that are not there, or not whole. */
     List<String> namedAndMissing() {
-        return newestManifest().packs().stream().map(this::keyOfPack).filter(key -> bucket.stored(key).isEmpty()).toList();
+        return newestManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::keyOfPack).toList();
     }
 
     private long newestNumber() {

@@ -2,7 +2,7 @@ package dev.granary.s3.history;
 
 /** How an acknowledgement, or another promise, proved to be untrue; the names with a number are findings of a review. */
 enum Shape {
-    /** The pack is gone by a rule, the manifest names it, a publisher said "there already". */
+    /** The pack is gone by a rule, or cut, the manifest names it, a publisher said "there already". */
     B1_PACK_NEVER_PUBLISHED_AGAIN,
     /** A reader that may not list does not find it. */
     B2_READER_WITHOUT_LISTING,
