@@ -42,6 +42,7 @@ final class Ledger {
     private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
     private final Map<String, Remover> removers = new HashMap<>();
     private int removals;
+    private boolean wasHintWritten;
     private int judgedVersion = -1;
 
     /** Who has removed a pack. */
@@ -79,6 +80,7 @@ final class Ledger {
 
     /** An object was written, by whomever. */
     void written(String key, byte[] body) {
+        wasHintWritten |= key.endsWith("/m/newest");
         if (isPack(key)) {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
             removers.remove(key);
@@ -203,7 +205,7 @@ final class Ledger {
             return Shape.B8_ALONE_IN_SEALED_TARGET;
         }
         if (seenNumber() != newest.number()) {
-            return Shape.B5_NEWEST_MANIFEST_NOT_FOUND;
+            return wasHintWritten ? Shape.B5_NEWEST_MANIFEST_NOT_FOUND : Shape.HINT_NEVER_CREATED;
         }
         for (PackInfo pack : newest.packs()) {
             String key = keyOfPack(pack);

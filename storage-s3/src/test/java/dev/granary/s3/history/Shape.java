@@ -12,6 +12,8 @@ enum Shape {
     B4_COMMITTED_PACK_UNNAMED,
     /** Readers do not come to the newest manifest. */
     B5_NEWEST_MANIFEST_NOT_FOUND,
+    /** Nobody has created the hint, without which readers look for no manifest. */
+    HINT_NEVER_CREATED,
     /** An entry that was refused for a passing reason was given up. */
     B6_GIVEN_UP_AFTER_REFUSAL,
     /** A process concludes "absent" from a state that it has not confirmed for long. */
