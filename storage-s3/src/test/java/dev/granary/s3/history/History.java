@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -103,7 +104,7 @@ final class History {
     }
 
     private void makeEntries(TestEntries maker) {
-        int ids = random.nextInt(2, 6);
+        int ids = random.nextInt(2, 9);
         for (int i = 0; i < ids; i++) {
             Id id = maker.id();
             List<Entry> contents = List.of(maker.entry(id, 20 + random.nextInt(300)), maker.entry(id, 20 + random.nextInt(300)));
@@ -293,14 +294,14 @@ final class History {
         return entries.get(id).get(random.nextInt(6) == 0 ? 1 : 0);
     }
 
+    /** Few, so that there is something left to be published later. */
     private List<Entry> someEntries() {
-        List<Entry> some = new ArrayList<>();
-        for (int id = 0; id < entries.size(); id++) {
-            if (random.nextBoolean()) {
-                some.add(anyOf(id));
-            }
+        Set<Integer> ids = new TreeSet<>();
+        int count = random.nextInt(1, 4);
+        for (int i = 0; i < count; i++) {
+            ids.add(random.nextInt(entries.size()));
         }
-        return some.isEmpty() ? List.of(anyEntry()) : some;
+        return ids.stream().map(this::anyOf).toList();
     }
 
     // ---- what processes do

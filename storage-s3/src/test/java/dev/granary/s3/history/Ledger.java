@@ -198,6 +198,9 @@ final class Ledger {
         if (!bucket.keepsMarks()) {
             return Shape.S4_METADATA_STRIPPED;
         }
+        if (ack != null && ack.isEarly()) {
+            return Shape.B11_SAID_BEFORE_WRITTEN;
+        }
         Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
         boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
         Manifest newest = newestManifest();
@@ -219,9 +222,6 @@ final class Ledger {
         }
         if (alone.isPresent() && !isSoundAlone) {
             return Shape.S3_DAMAGED_SAID_TO_BE_THERE;
-        }
-        if (ack != null && ack.isEarly()) {
-            return Shape.B11_SAID_BEFORE_WRITTEN;
         }
         Set<String> named = new HashSet<>();
         newest.packs().forEach(pack -> named.add(keyOfPack(pack)));
