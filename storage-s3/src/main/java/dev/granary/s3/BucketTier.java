@@ -142,8 +142,16 @@ public final class BucketTier implements PersistentCache, Catalog {
         absent.remove(hash);
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
             suspects.remove(hash);
+            return madeVisible(entry.id(), result);
         }
         return result;
+    }
+
+    /** Look-ups ask for no entry that lies alone in a target of which the manifest says that nothing does: then the manifest is changed. */
+    private StoreResult madeVisible(Id id, StoreResult result) {
+        Optional<String> trouble = config.manifestInterval().isZero() ? Optional.empty() : packs.get().unseal(id);
+        return trouble.<StoreResult>map(cause -> new StoreResult.Failed(
+                "it lies where the manifest says that nothing does, and that could not be changed: " + cause)).orElse(result);
     }
 
     /**
@@ -155,8 +163,9 @@ public final class BucketTier implements PersistentCache, Catalog {
             return false;
         }
         ObjectStore withinDeadline = store.withinDeadline();
-        return (!config.manifestInterval().isZero() && packs.get().holds(id, withinDeadline))
-                || withinDeadline.head(layout.entry(id)) instanceof HeadResult.Found;
+        boolean hasPacks = !config.manifestInterval().isZero();
+        return (hasPacks && packs.get().holds(id, withinDeadline))
+                || ((!hasPacks || packs.get().mayLieAlone(id, withinDeadline)) && withinDeadline.head(layout.entry(id)) instanceof HeadResult.Found);
     }
 
     /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */

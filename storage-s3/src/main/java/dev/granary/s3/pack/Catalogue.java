@@ -36,6 +36,13 @@ final class Catalogue {
         return next;
     }
 
+    /** The same, and it still knows which packs are lost: it is asked for in the middle of a look-up that has just found out. */
+    Catalogue nextKeepingLost(Manifest newer) {
+        Catalogue next = next(newer);
+        next.lostPacks.addAll(lostPacks);
+        return next;
+    }
+
     Optional<PackIndex> index(PackInfo pack) {
         return Optional.ofNullable(indexes.get(pack.name()));
     }

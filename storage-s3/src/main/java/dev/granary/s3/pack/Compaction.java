@@ -1,9 +1,8 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
@@ -30,6 +30,7 @@ public final class Compaction {
     private final IndexShelf shelf;
     private final ManifestLog log;
     private final PackWriter writer;
+    private final BucketRemover remover;
     private final RandomGenerator random;
 
     Compaction(ObjectStore store, PackKeys keys, IndexShelf shelf, ManifestLog log, PackWriter writer, RandomGenerator random) {
@@ -38,6 +39,7 @@ public final class Compaction {
         this.shelf = shelf;
         this.log = log;
         this.writer = writer;
+        this.remover = new BucketRemover(store, keys, log);
         this.random = random;
     }
 
@@ -91,7 +93,7 @@ public final class Compaction {
      *     longest read
      */
     public Planned plan(Duration grace) {
-        return switch (log.newest(Manifest.NONE)) {
+        return switch (log.confirmed()) {
             case ManifestLog.Newest.Found found -> new CompactionPlanner(store, keys, shelf, grace, found.manifest()).plan();
             case ManifestLog.Newest.Unavailable lost -> new Planned.Unavailable(lost.cause());
         };
@@ -105,26 +107,27 @@ public final class Compaction {
      */
     public Result run(CompactionPlan plan, Manifest.Loose loose, LongConsumer progress) {
         Repacking repacking = new Repacking(store, keys, writer, random, progress);
-        List<LooseEntry> removable = new ArrayList<>();
+        List<BucketRemover.Copied> removable = new ArrayList<>();
+        Set<CompactionPlan.OldPack> merge = new LinkedHashSet<>(plan.inPacks().merge());
         try {
-            Set<CompactionPlan.OldPack> merge = new LinkedHashSet<>(plan.inPacks().merge());
             merge.addAll(check(plan.alone().redundant(), repacking, removable));
             repack(plan.alone(), merge, repacking);
         } catch (Repacking.CannotWrite e) {
-            forget(repacking.written());
+            remover.removeOwn(repacking.written());
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
         boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0;
-        return commit(plan, removable, mayLieAlone ? Manifest.Loose.ALLOWED : loose, repacking);
+        return commit(plan, merge, removable, mayLieAlone ? Manifest.Loose.ALLOWED : loose, repacking);
     }
 
     /** Reads what packs have of entries that are to be removed outside; returns the packs where something is not sound. */
-    private static Set<CompactionPlan.OldPack> check(List<CompactionPlan.Redundant> redundant, Repacking repacking, List<LooseEntry> removable) {
+    private static Set<CompactionPlan.OldPack> check(List<CompactionPlan.Redundant> redundant, Repacking repacking,
+            List<BucketRemover.Copied> removable) {
         Map<CompactionPlan.OldPack, Map<Place, LooseEntry>> byPack = new LinkedHashMap<>();
         redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>()).put(one.place(), one.entry()));
         Set<CompactionPlan.OldPack> unsound = new LinkedHashSet<>();
         byPack.forEach((old, entries) -> repacking.check(old.pack(), List.copyOf(entries.keySet()),
-                place -> removable.add(entries.get(place)), _ -> unsound.add(old)));
+                place -> removable.add(new BucketRemover.Copied(entries.get(place), old.pack())), _ -> unsound.add(old)));
         return unsound;
     }
 
@@ -147,7 +150,13 @@ public final class Compaction {
         repacking.finish();
     }
 
-    private Result commit(CompactionPlan plan, List<LooseEntry> removable, Manifest.Loose loose, Repacking repacked) {
+    private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.Copied> removable, Manifest.Loose loose,
+            Repacking repacked) {
+        Optional<String> lost = lost(repacked.written());
+        if (lost.isPresent()) {
+            remover.removeOwn(repacked.written());
+            return new Result.Failed(lost.get());
+        }
         Set<Sha256> replaced = new HashSet<>(repacked.moved());
         replaced.addAll(plan.lostNames());
         boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty() || plan.base().loose() != loose;
@@ -155,17 +164,15 @@ public final class Compaction {
                 isChanged ? log.commit(base -> next(base, replaced, repacked.written(), loose)) : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case ManifestLog.Committed.Done _ -> {
-                long removed = remove(plan.inPacks(), removable);
-                yield new Result.Done(repacked.packed(), repacked.written().size(), removed,
-                        removable.size() + plan.inPacks().expired().size() + plan.inPacks().orphans().size() - removed,
-                        repacked.left() + plan.tooLarge(), repacked.missing().size(), loose);
+                Optional<String> since = lost(repacked.written());
+                yield since.isPresent() ? undo(merge, repacked, since.get()) : finish(plan, removable, loose, repacked);
             }
             case ManifestLog.Committed.Overtaken _ -> {
-                forget(repacked.written());
+                remover.removeOwn(repacked.written());
                 yield new Result.Overtaken();
             }
             case ManifestLog.Committed.Failed failed -> {
-                forget(repacked.written());
+                remover.removeOwn(repacked.written());
                 yield new Result.Failed("the manifest could not be committed: " + failed.cause());
             }
             case ManifestLog.Committed.Unknown unknown ->
@@ -179,44 +186,62 @@ public final class Compaction {
         return named.containsAll(replaced) ? Optional.of(base.replacing(replaced, with, loose)) : Optional.empty();
     }
 
-    /**
-     * Removes packs that were written for nothing. Whose answer was wrong may have been committed all the same: what the newest manifest names stays,
-     * and where nobody can say, so does all. What stays unnamed is an orphan, and goes later.
-     */
-    private void forget(List<PackInfo> packs) {
-        if (!packs.isEmpty() && log.newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest newest)) {
-            Set<Sha256> named = newest.packs().stream().map(PackInfo::name).collect(Collectors.toSet());
-            for (PackInfo pack : packs) {
-                if (!named.contains(pack.name())) {
-                    WriteResult ignored = store.delete(keys.pack(pack.name()));
+    /** Why the new packs cannot be relied on, if they cannot: this process may have stood still, and another one have taken them for orphans. */
+    private Optional<String> lost(List<PackInfo> written) {
+        for (PackInfo pack : written) {
+            switch (writer.named(pack, keys)) {
+                case PackWriter.Named.Lasting _ -> {}
+                case PackWriter.Named.Lost _ -> {
+                    return Optional.of("a pack that was just written is gone, or older than " + BucketRemover.LONGEST_COMMIT.toHours() + " hours");
+                }
+                case PackWriter.Named.Unknown unknown -> {
+                    return Optional.of("whether a pack that was just written is there nobody can say: " + unknown.failure());
                 }
             }
         }
+        return Optional.empty();
+    }
+
+    /** Takes a commit back whose packs cannot be relied on: what they replaced is still there, for the grace. */
+    private Result undo(Set<CompactionPlan.OldPack> merge, Repacking repacked, String cause) {
+        Set<Sha256> written = repacked.written().stream().map(PackInfo::name).collect(Collectors.toSet());
+        List<PackInfo> old = merge.stream().map(CompactionPlan.OldPack::pack).filter(pack -> repacked.moved().contains(pack.name())).toList();
+        ManifestLog.Committed undone = log.commit(base ->
+                Optional.of(base.restoring(written, old.stream().filter(pack -> !base.names(pack.name())).toList())));
+        return new Result.Failed(cause + (undone instanceof ManifestLog.Committed.Done
+                ? "; the manifest names again what was replaced" : "; the manifest could not be taken back: " + undone));
     }
 
     /** Removes what was planned; what cannot be removed is left to the next compaction. */
-    private long remove(CompactionPlan.InPacks packs, List<LooseEntry> entries) {
-        long removed = entries.stream().filter(this::remove).count();
-        removed += packs.orphans().stream().filter(pack -> store.delete(keys.pack(pack)) instanceof WriteResult.Done).count();
-        Set<Manifest.Retired> gone = new HashSet<>();
-        for (Manifest.Retired retired : packs.expired()) {
-            if (store.delete(keys.pack(retired.name())) instanceof WriteResult.Done) {
-                gone.add(retired);
-            }
-        }
+    private Result.Done finish(CompactionPlan plan, List<BucketRemover.Copied> removable, Manifest.Loose loose, Repacking repacked) {
+        CompactionPlan.InPacks packs = plan.inPacks();
+        Manifest.Loose said = loose == Manifest.Loose.NONE && !isSealed(plan.alone()) ? Manifest.Loose.ALLOWED : loose;
+        long removed = remover.removeCopied(removable) + remover.removeOrphans(packs.orphans());
+        Set<Manifest.Retired> gone = remover.removeRetired(packs.expired());
         if (!gone.isEmpty()) {
             log.commit(base -> Optional.of(base.forgetting(gone)));
         }
-        return removed + gone.size();
+        removed += gone.size();
+        return new Result.Done(repacked.packed(), repacked.written().size(), removed,
+                removable.size() + packs.expired().size() + packs.orphans().size() - removed,
+                repacked.left() + plan.tooLarge(), repacked.missing().size(), said);
     }
 
-    /** Where the server knows no conditional deletes, the version is compared first. */
-    private boolean remove(LooseEntry entry) {
-        return switch (store.deleteIfMatch(entry.key(), entry.etag())) {
-            case WriteResult.Done _ -> true;
-            case WriteResult.NotAllowed _ -> store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
-                    && store.delete(entry.key()) instanceof WriteResult.Done;
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
-        };
+    /**
+     * Looks again, after it was committed that nothing lies outside of packs, for what was published there meanwhile by those who did not know that; if
+     * there is anything, or nobody can say, the commit is taken back.
+     */
+    private boolean isSealed(CompactionPlan.Alone alone) {
+        Set<Sha256> known = new HashSet<>(alone.packed().keySet());
+        alone.fold().forEach(entry -> known.add(entry.id()));
+        String prefix = keys.loosePrefix();
+        AtomicBoolean isAnyNew = new AtomicBoolean();
+        ListResult listed = store.list(prefix, object -> LooseEntry.of(object, prefix)
+                .filter(entry -> !known.contains(entry.id())).ifPresent(_ -> isAnyNew.set(true)));
+        if (listed instanceof ListResult.Complete && !isAnyNew.get()) {
+            return true;
+        }
+        log.commit(base -> base.loose() == Manifest.Loose.NONE ? Optional.of(base.unsealed()) : Optional.empty());
+        return false;
     }
 }

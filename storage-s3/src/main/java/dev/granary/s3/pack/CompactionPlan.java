@@ -32,7 +32,7 @@ public final class CompactionPlan {
      * @param expired those that are named no more, for longer than the grace
      * @param orphans those that were never named, for longer than a commit can take: of writers that did not come to it
      */
-    record InPacks(List<OldPack> merge, List<PackInfo> lost, List<Manifest.Retired> expired, List<Sha256> orphans) {
+    record InPacks(List<OldPack> merge, List<PackInfo> lost, List<Manifest.Retired> expired, List<BucketRemover.Orphan> orphans) {
         InPacks {
             merge = List.copyOf(merge);
             lost = List.copyOf(lost);

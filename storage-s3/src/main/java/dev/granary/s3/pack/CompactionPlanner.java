@@ -1,10 +1,10 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,9 +23,6 @@ import java.util.Set;
 final class CompactionPlanner {
     /** Packs that have fewer bytes are put together. */
     private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
-
-    /** Longer than any writer takes from writing a pack to naming it. */
-    private static final Duration LONGEST_COMMIT = Duration.ofHours(1);
 
     private final ObjectStore store;
     private final PackKeys keys;
@@ -59,8 +56,20 @@ final class CompactionPlanner {
 
     /** The plan, or why there is none. */
     Compaction.Planned plan() {
+        Map<Sha256, Long> present = new HashMap<>();
+        List<Sha256> unnamed = new ArrayList<>();
+        ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+            if (named.contains(name)) {
+                present.put(name, object.bytes());
+            } else {
+                unnamed.add(name);
+            }
+        }));
+        if (packs instanceof ListResult.Unavailable failed) {
+            return new Compaction.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
+        }
         for (PackInfo pack : manifest.packs()) {
-            switch (index(pack)) {
+            switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
                 case TargetPacks.Indexed.Ok ok -> sort(pack, ok.index());
                 case TargetPacks.Indexed.Lost _ -> lost.add(pack);
                 case TargetPacks.Indexed.Newer _ -> {} // left to those who can read it
@@ -70,23 +79,29 @@ final class CompactionPlanner {
             }
         }
         String prefix = keys.loosePrefix();
-        List<Sha256> unnamed = new ArrayList<>();
         ListResult entries = store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(this::sort));
-        ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).filter(name -> !named.contains(name)).ifPresent(unnamed::add));
-        for (ListResult listed : List.of(entries, packs)) {
-            if (listed instanceof ListResult.Unavailable failed) {
-                return new Compaction.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
-            }
+        if (entries instanceof ListResult.Unavailable failed) {
+            return new Compaction.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
         }
         return new Compaction.Planned.Ready(new CompactionPlan(manifest,
-                new CompactionPlan.InPacks(merge(), lost, expired(), unnamed.stream().filter(this::isOrphan).toList()),
+                new CompactionPlan.InPacks(merge(), lost, expired(), orphans(unnamed)),
                 new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge), waiting));
     }
 
-    /** One wrong answer is not enough to give a pack up. */
-    private TargetPacks.Indexed index(PackInfo pack) {
+    /**
+     * One wrong answer is not enough to give a pack up, and an index that this machine has kept is not enough to believe in it: the listing must show
+     * the pack, or an answer for itself.
+     */
+    private TargetPacks.Indexed index(PackInfo pack, boolean isListed) {
         TargetPacks.Indexed indexed = TargetPacks.fetchIndex(pack, keys, shelf, store);
-        return indexed instanceof TargetPacks.Indexed.Lost ? TargetPacks.fetchIndex(pack, keys, shelf, store) : indexed;
+        if (indexed instanceof TargetPacks.Indexed.Lost) {
+            return TargetPacks.fetchIndex(pack, keys, shelf, store);
+        }
+        return !(indexed instanceof TargetPacks.Indexed.Ok) || isListed ? indexed : switch (TargetPacks.presence(pack, keys, store)) {
+            case THERE -> indexed;
+            case GONE -> new TargetPacks.Indexed.Lost("it is not there");
+            case UNKNOWN -> new TargetPacks.Indexed.Unsaid(Failure.of(Failure.Kind.SERVER, "a listing does not show " + keys.pack(pack.name())));
+        };
     }
 
     private List<CompactionPlan.OldPack> merge() {
@@ -145,23 +160,25 @@ final class CompactionPlanner {
     /** True where the manifest of that number has been there for longer than the grace. Where it is gone, the newest one tells, which is younger. */
     private boolean isOverGrace(long number) {
         return overGrace.computeIfAbsent(number, _ -> switch (store.head(keys.manifest(number))) {
-            case HeadResult.Found found -> isOlder(found.dates(), grace);
-            case HeadResult.Absent _ -> store.head(keys.manifest(manifest.number())) instanceof HeadResult.Found newest && isOlder(newest.dates(), grace);
+            case HeadResult.Found found -> BucketRemover.isOlder(found.dates(), grace);
+            case HeadResult.Absent _ -> store.head(keys.manifest(manifest.number())) instanceof HeadResult.Found newest
+                    && BucketRemover.isOlder(newest.dates(), grace);
             case HeadResult.Unavailable _ -> false;
         });
     }
 
-    private static boolean isOlder(ServerDates dates, Duration age) {
-        return dates.age().filter(actual -> actual.compareTo(age) >= 0).isPresent();
-    }
-
-    private boolean isOrphan(Sha256 pack) {
-        Duration age = grace.compareTo(LONGEST_COMMIT) > 0 ? grace : LONGEST_COMMIT;
-        if (store.head(keys.pack(pack)) instanceof HeadResult.Found found) {
-            boolean isOld = isOlder(found.dates(), age);
-            waiting += isOld ? 0 : 1;
-            return isOld;
+    private List<BucketRemover.Orphan> orphans(List<Sha256> unnamed) {
+        Duration age = grace.compareTo(BucketRemover.ORPHAN_AGE) > 0 ? grace : BucketRemover.ORPHAN_AGE;
+        List<BucketRemover.Orphan> orphans = new ArrayList<>();
+        for (Sha256 name : unnamed) {
+            if (store.head(keys.pack(name)) instanceof HeadResult.Found found) {
+                if (BucketRemover.isOlder(found.dates(), age)) {
+                    orphans.add(new BucketRemover.Orphan(name, age));
+                } else {
+                    waiting++;
+                }
+            }
         }
-        return false;
+        return orphans;
     }
 }

@@ -36,6 +36,9 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     private static final int SEALED_FLAG = 1;
     private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
 
+    /** How many bytes tell that an object is a manifest, and of which number. */
+    static final int HEAD_BYTES = MAGIC.length + 2 * Integer.BYTES + Long.BYTES;
+
     /** Whether entries may lie outside of packs. */
     public enum Loose {
         /** An id that no pack has may have an entry of its own: readers ask for it. */
@@ -89,6 +92,25 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         return new Manifest(number + 1, choice, all, List.copyOf(gone));
     }
 
+    /** The next manifest, in which entries may lie outside of packs. */
+    Manifest unsealed() {
+        return new Manifest(number + 1, Loose.ALLOWED, packs, retired);
+    }
+
+    /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
+    Manifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
+        Set<Sha256> back = new LinkedHashSet<>();
+        with.forEach(pack -> back.add(pack.name()));
+        Manifest replaced = replacing(unusable, with, Loose.ALLOWED);
+        return new Manifest(replaced.number(), replaced.loose(), replaced.packs(),
+                replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
+    }
+
+    /** True if a pack of that name is named. */
+    boolean names(Sha256 pack) {
+        return packs.stream().anyMatch(one -> one.name().equals(pack));
+    }
+
     /** The next manifest, with these retired packs forgotten. */
     Manifest forgetting(Set<Retired> removed) {
         return new Manifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
@@ -121,6 +143,12 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         out.putInt(retired.size());
         retired.forEach(one -> out.put(one.name().bytes()).putLong(one.since()));
         return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
+    }
+
+    /** True for the beginning of the manifest of that number, in any version. */
+    static boolean isHeadOf(byte[] first, long number) {
+        return first.length >= HEAD_BYTES && Arrays.equals(first, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+                && ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number;
     }
 
     static Read decode(byte[] stored) {

@@ -2,21 +2,21 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.PutId;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The manifests of one target in a bucket: reads the newest, commits the next. Thread-safe.
@@ -24,20 +24,20 @@ import java.util.random.RandomGenerator;
  * <p>They are numbered from 1 without gaps, each is whole, and none is ever changed: to create the next number is to commit, and of any number
  * of writers one creates it. The others plan again on top of it. A hint says which was the newest some time ago; it is created before
  * the first manifest, so that a bucket without it has none, and is otherwise only a place to start searching from.
+ *
+ * <p>A commit builds on nothing but a {@linkplain ManifestChain#confirmed confirmed} manifest, and its own manifest is recognised by its bytes: metadata
+ * may be stripped on the way. An answer that leaves open whether a manifest landed stays open until the bucket shows the manifest, or another one.
  */
 public final class ManifestLog {
     private static final int MAX_ATTEMPTS = 20;
     private static final int MAX_UNKNOWNS = 2;
-    private static final int MAX_STEPS_BACK = 8;
-    private static final int HINT_BYTES = 20;
-
-    /** One commit a second for 30,000 years. */
-    private static final long MAX_NUMBER = 1L << 40;
+    private static final int MAX_HINT_ATTEMPTS = 3;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
 
     private final ObjectStore store;
     private final PackKeys keys;
+    private final ManifestChain chain;
     private final RandomGenerator random;
     private final Consumer<Duration> pause;
 
@@ -49,6 +49,7 @@ public final class ManifestLog {
     public ManifestLog(ObjectStore store, PackKeys keys, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
+        this.chain = new ManifestChain(store, keys, pause);
         this.random = random;
         this.pause = pause;
     }
@@ -100,27 +101,43 @@ public final class ManifestLog {
     /** The newest manifest, where {@code known} is one that was read before. */
     public Newest newest(Manifest known) {
         try {
-            long number = known.number() == 0 ? 0 : lastFrom(known.number());
-            if (number > known.number()) {
-                return new Newest.Found(read(number, known));
-            }
-            if (number > 0 && isStill(known)) {
-                return new Newest.Found(known);
-            }
-            Optional<Long> hint = hint();
-            return new Newest.Found(hint.isEmpty() ? Manifest.NONE : read(lastFrom(hint.get()), Manifest.NONE));
+            return new Newest.Found(chain.newest(known));
         } catch (NoAnswer e) {
-            return new Newest.Unavailable(e.failure.toString());
+            return new Newest.Unavailable(e.failure().toString());
         }
     }
 
-    /** False where a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
-    private boolean isStill(Manifest known) throws NoAnswer {
-        return switch (store.head(keys.manifest(known.number()))) {
-            case HeadResult.Found found -> found.marks().sha256().isEmpty() || found.marks().sha256().equals(Sha256.of(known.encode()).hex());
-            case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
-        };
+    /** True if no later manifest follows {@code known}; false where nobody can say. */
+    boolean isNewest(Manifest known) {
+        try {
+            return !chain.exists(known.number() + 1);
+        } catch (NoAnswer e) {
+            return false;
+        }
+    }
+
+    /** The newest manifest as a writer must know it: one wrong answer is a failure, and never an older manifest. */
+    Newest confirmed() {
+        return confirmed(Damaged.PASSED_BY);
+    }
+
+    /** The newest manifest as a remover must know it: confirmed, and not damaged in the bucket either. */
+    Newest confirmedWhole() {
+        return confirmed(Damaged.UNAVAILABLE);
+    }
+
+    /** What to make of a newest manifest that is damaged in the bucket. */
+    private enum Damaged { PASSED_BY, UNAVAILABLE }
+
+    private Newest confirmed(Damaged damaged) {
+        try {
+            ManifestChain.Confirmed newest = chain.confirmed(Manifest.NONE, chain.hint().map(ManifestChain.Hint::number).orElse(0L));
+            return newest.isWhole() || damaged == Damaged.PASSED_BY
+                    ? new Newest.Found(newest.manifest())
+                    : new Newest.Unavailable("manifest " + newest.manifest().number() + " is damaged");
+        } catch (NoAnswer e) {
+            return new Newest.Unavailable(e.failure().toString());
+        }
     }
 
     /**
@@ -130,37 +147,59 @@ public final class ManifestLog {
      */
     public Committed commit(Function<Manifest, Optional<Manifest>> plan) {
         Manifest base = Manifest.NONE;
+        @Nullable Manifest open = null; // sent, and nobody can say yet whether it is committed
+        String trouble = "";
         try {
-            createHint();
+            ManifestChain.Hint hint = createdHint();
             for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-                switch (newest(base)) {
-                    case Newest.Found found -> base = found.manifest();
-                    case Newest.Unavailable lost -> {
-                        return new Committed.Failed(lost.cause());
+                base = chain.confirmed(base, hint.number()).manifest();
+                if (open != null && base.number() >= open.number()) {
+                    if (isCommitted(open, base)) {
+                        advance(hint, open.number());
+                        return new Committed.Done(open);
                     }
+                    open = null;
                 }
                 Optional<Manifest> next = plan.apply(base);
                 if (next.isEmpty()) {
-                    return new Committed.Overtaken();
+                    return open == null ? new Committed.Overtaken() : new Committed.Unknown(trouble);
                 }
                 if (!next.get().isReadable()) {
-                    return new Committed.Failed("the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
-                            + " more than " + Manifest.MAX_BYTES + " bytes: compact them, or remove what is not needed");
+                    String tooMuch = "the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
+                            + " more than " + Manifest.MAX_BYTES + " bytes: compact them, or remove what is not needed";
+                    return open == null ? new Committed.Failed(tooMuch) : new Committed.Unknown(tooMuch);
                 }
-                if (create(next.get())) {
-                    advanceHint(next.get().number());
-                    return new Committed.Done(next.get());
+                switch (create(next.get())) {
+                    case Created.Mine _ -> {
+                        advance(hint, next.get().number());
+                        return new Committed.Done(next.get());
+                    }
+                    case Created.Others _ -> trouble = "";
+                    case Created.Open(String cause) -> {
+                        open = next.get();
+                        trouble = cause;
+                    }
                 }
                 pause.accept(Duration.ofNanos(1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
             }
-            return new Committed.Failed("other writers were faster " + MAX_ATTEMPTS + " times");
+            return open == null ? new Committed.Failed("other writers were faster " + MAX_ATTEMPTS + " times") : new Committed.Unknown(trouble);
         } catch (NoAnswer e) {
-            return e.mayHaveLanded ? new Committed.Unknown(e.failure.toString()) : new Committed.Failed(e.failure.toString());
+            return e.mayHaveLanded() || open != null ? new Committed.Unknown(e.failure().toString()) : new Committed.Failed(e.failure().toString());
         }
     }
 
-    /** True if the manifest was created by this; false if that number is somebody else's, or is about to be. */
-    private boolean create(Manifest next) throws NoAnswer {
+    /** What became of one attempt to create a manifest. */
+    private sealed interface Created {
+        record Mine() implements Created {}
+
+        /** That number is somebody else's. */
+        record Others() implements Created {}
+
+        /** Nobody can say yet; the bucket shows no manifest of that number, or none that is sound. */
+        record Open(String cause) implements Created {}
+    }
+
+    private Created create(Manifest next) throws NoAnswer {
         byte[] body = next.encode();
         Marks marks = new Marks(PutId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
@@ -168,156 +207,122 @@ public final class ManifestLog {
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, body, marks)) {
                 case WriteResult.Done _ -> {
-                    return true;
+                    return new Created.Mine();
                 }
-                case WriteResult.PreconditionFailed _ -> {
-                    return isMine(key, marks, unheard);
+                case WriteResult.PreconditionFailed _ -> { // a proxy may have sent it twice: then the object is ours
+                    return judged(key, body, unheard, "the server says that " + key + " is there, and does not show it");
                 }
                 case WriteResult.Conflict _ -> {
                     if (unheard.isEmpty()) {
-                        return false; // nothing is known to have landed; what has is found by the next round
+                        return judged(key, body, unheard, "a conflict at " + key);
                     }
                     // else the conflict may be with the attempt before
                 }
                 case WriteResult.Unknown lost -> unheard = Optional.of(lost.failure());
-                case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure(), unheard.isPresent());
-                case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure(), unheard.isPresent());
+                case WriteResult.NotAllowed refused -> throw unheard.isPresent() ? NoAnswer.afterWrite(refused.failure()) : new NoAnswer(refused.failure());
+                case WriteResult.NotSent unsent -> throw unheard.isPresent() ? NoAnswer.afterWrite(unsent.failure()) : new NoAnswer(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
-                return isMine(key, marks, unheard);
+                return judged(key, body, unheard, "a conflict at " + key);
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
     }
 
-    /** True where the manifest is ours; false where it cannot come to be ours any more. */
-    private boolean isMine(String key, Marks marks, Optional<Failure> unheard) throws NoAnswer {
-        switch (store.head(key)) {
-            case HeadResult.Found found -> {
-                return found.marks().putId().equals(marks.putId());
-            }
-            case HeadResult.Absent _ -> {
-                if (unheard.isPresent()) {
-                    throw new NoAnswer(unheard.get(), true); // it may land later
+    /** Whose manifest is there. Its bytes tell: if they are those that were sent, the plan is carried out, whoever created it. */
+    private Created judged(String key, byte[] body, Optional<Failure> unheard, String cause) throws NoAnswer {
+        switch (store.get(key, Manifest.MAX_BYTES)) {
+            case GetResult.Found found -> {
+                byte[] there = found.bytes().toArray(ValueLayout.JAVA_BYTE);
+                if (Arrays.equals(there, body)) {
+                    return new Created.Mine();
                 }
-                return false;
+                return Manifest.decode(there) instanceof Manifest.Read.Ok ? new Created.Others() : new Created.Open(cause);
             }
-            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure(), unheard.isPresent());
+            case GetResult.TooLarge _ -> {
+                return new Created.Others();
+            }
+            case GetResult.Absent _ -> {
+                return absent(unheard, cause);
+            }
+            case GetResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> {
+                return absent(unheard, cause);
+            }
+            case GetResult.Unavailable lost -> throw NoAnswer.afterWrite(lost.failure());
         }
     }
 
-    /** The number of the last manifest, searched from one that is there, or from 0: steps of 1, 2, 4, ... forward, then halves. */
-    private long lastFrom(long start) throws NoAnswer {
-        long low = start;
-        long step = 1;
-        while (exists(low + step)) {
-            if (low + step > MAX_NUMBER) {
-                throw new NoAnswer(Failure.of(Failure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
-            }
-            low += step;
-            step *= 2;
+    private static Created absent(Optional<Failure> unheard, String cause) throws NoAnswer {
+        if (unheard.isPresent()) {
+            throw NoAnswer.afterWrite(unheard.get()); // it may land later
         }
-        for (step /= 2; step >= 1; step /= 2) {
-            if (exists(low + step)) {
-                low += step;
-            }
-        }
-        return low;
+        return new Created.Open(cause);
     }
 
-    private boolean exists(long number) throws NoAnswer {
-        return switch (store.head(keys.manifest(number))) {
-            case HeadResult.Found found -> !found.marks().putId().isEmpty(); // else it is nothing of ours, such as a page with 200
-            case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
-        };
+    /** True if a manifest that was sent is the one of its number; {@code newest} is that number's, or a later one. */
+    private boolean isCommitted(Manifest sent, Manifest newest) throws NoAnswer {
+        byte[] body = sent.encode();
+        return newest.number() == sent.number()
+                ? Arrays.equals(newest.encode(), body)
+                : judged(keys.manifest(sent.number()), body, Optional.empty(), "") instanceof Created.Mine;
+    }
+
+    /** The hint, created if there is none. An answer that says nothing is asked for again: a bucket without a hint has no manifests. */
+    private ManifestChain.Hint createdHint() throws NoAnswer {
+        Failure trouble = Failure.of(Failure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
+        for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
+            try {
+                Optional<ManifestChain.Hint> hint = chain.hint();
+                if (hint.isPresent()) {
+                    return hint.get();
+                }
+            } catch (NoAnswer e) {
+                trouble = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
+            }
+            switch (store.putIfAbsent(keys.hint(), "0".getBytes(US_ASCII), Marks.NONE)) {
+                case WriteResult.Done done -> {
+                    return new ManifestChain.Hint(0, done.etag());
+                }
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
+                case WriteResult.Unknown lost -> trouble = lost.failure();
+                case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure());
+                case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure());
+            }
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+        }
+        throw new NoAnswer(trouble);
     }
 
     /**
-     * The manifest of that number; where it is damaged, under its number what the last sound one before it says. One of a newer version is no
-     * damage: to go on without what it says would take it from everybody.
+     * Advances the hint, as far as that is possible: one that stays behind costs requests. A server that replaces no versions gets a plain write, which
+     * may take the hint back a little; but a hint that is never written expires, and with it what readers find.
      */
-    private Manifest read(long number, Manifest known) throws NoAnswer {
-        for (long at = number; at > 0 && at > number - MAX_STEPS_BACK; at--) {
-            if (at == known.number()) {
-                return renumbered(known, number);
-            }
-            switch (store.get(keys.manifest(at), Manifest.MAX_BYTES)) {
-                case GetResult.Found found -> {
-                    switch (Manifest.decode(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
-                        case Manifest.Read.Ok(Manifest manifest) -> {
-                            if (manifest.number() == at) {
-                                return renumbered(manifest, number);
-                            } // else one in the place of another
-                        }
-                        case Manifest.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> throw new NoAnswer(Failure.of(
-                                Failure.Kind.NOT_SUPPORTED, keys.manifest(at) + " was written by a newer version of Granary: " + bad.detail()));
-                        case Manifest.Read.Bad _ -> {}
-                    }
-                }
-                case GetResult.Absent _, GetResult.TooLarge _ -> {} // removed meanwhile, or not one of ours
-                case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
-            }
-        }
-        return renumbered(known, number);
-    }
-
-    private static Manifest renumbered(Manifest manifest, long number) {
-        return manifest.number() == number ? manifest : new Manifest(number, manifest.loose(), manifest.packs(), manifest.retired());
-    }
-
-    /** Where to search from; empty where nobody has ever begun a commit. */
-    private Optional<Long> hint() throws NoAnswer {
-        return switch (store.get(keys.hint(), HINT_BYTES)) {
-            case GetResult.Found found -> Optional.of(started(new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), US_ASCII)));
-            case GetResult.TooLarge _ -> Optional.of(0L);
-            case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
-        };
-    }
-
-    /** The number that the hint tells, if that manifest is there; else 0. */
-    private long started(String hint) throws NoAnswer {
-        try {
-            long number = Long.parseLong(hint.strip());
-            return number > 0 && number <= MAX_NUMBER && exists(number) ? number : 0;
-        } catch (NumberFormatException e) {
-            return 0;
-        }
-    }
-
-    private void createHint() throws NoAnswer {
-        if (store.head(keys.hint()) instanceof HeadResult.Found) {
+    private void advance(ManifestChain.Hint hint, long number) {
+        byte[] text = Long.toString(number).getBytes(US_ASCII);
+        if (hint.etag().isEmpty()) {
+            WriteResult ignored = store.put(keys.hint(), text, Marks.NONE);
             return;
         }
-        switch (store.putIfAbsent(keys.hint(), "0".getBytes(US_ASCII), Marks.NONE)) {
-            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-            case WriteResult.Unknown lost -> throw new NoAnswer(lost.failure());
-            case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure());
-            case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure());
+        switch (store.replaceIfMatch(keys.hint(), hint.etag(), text, Marks.NONE)) {
+            case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED -> {
+                WriteResult ignored = store.put(keys.hint(), text, Marks.NONE);
+            }
+            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> advanceAnew(number, text);
+            case WriteResult.Done _, WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> {}
         }
     }
 
-    /** Best effort: a hint that stays behind costs readers some requests more. */
-    private void advanceHint(long number) {
-        if (store.head(keys.hint()) instanceof HeadResult.Found found) {
-            WriteResult ignored = store.replaceIfMatch(keys.hint(), found.etag(), Long.toString(number).getBytes(US_ASCII), Marks.NONE);
-        }
-    }
-
-    /** The bucket did not say what was needed; ends a method of this class and never leaves it. */
-    private static final class NoAnswer extends Exception {
-        private final transient Failure failure;
-        private final boolean mayHaveLanded;
-
-        NoAnswer(Failure failure) {
-            this(failure, false);
-        }
-
-        NoAnswer(Failure failure, boolean mayHaveLanded) {
-            super(failure.toString(), null, false, false);
-            this.failure = failure;
-            this.mayHaveLanded = mayHaveLanded;
+    /** Another writer has advanced it, or it was removed. */
+    private void advanceAnew(long number, byte[] text) {
+        try {
+            Optional<ManifestChain.Hint> now = chain.hint();
+            if (now.isEmpty()) {
+                WriteResult ignored = store.putIfAbsent(keys.hint(), text, Marks.NONE);
+            } else if (now.get().number() < number) {
+                WriteResult ignored = store.replaceIfMatch(keys.hint(), now.get().etag(), text, Marks.NONE);
+            }
+        } catch (NoAnswer e) {
+            // as it was: the next commit advances it
         }
     }
 }

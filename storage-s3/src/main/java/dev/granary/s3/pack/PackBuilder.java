@@ -31,11 +31,23 @@ public final class PackBuilder {
     /** Starts a pack for the target of that namespace. */
     public PackBuilder(String namespace, RandomGenerator random) {
         this.namespace = namespace;
-        ByteBuffer header = ByteBuffer.wrap(buffer);
+        writeHeader(buffer, random);
+        this.length = PackIndex.HEADER_BYTES;
+    }
+
+    private static void writeHeader(byte[] body, RandomGenerator random) {
+        ByteBuffer header = ByteBuffer.wrap(body);
         header.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
         PutId nonce = PutId.random(random);
         header.putLong(nonce.high()).putLong(nonce.low());
-        this.length = header.position();
+    }
+
+    /** The same pack under another name, in the same memory: {@code pack} is used up. */
+    static Pack renamed(Pack pack, RandomGenerator random) {
+        byte[] body = pack.body();
+        PackInfo old = pack.info();
+        writeHeader(body, random);
+        return new Pack(body, new PackInfo(Sha256.of(body), old.bytes(), old.indexOffset(), old.entries(), 0, old.filter()));
     }
 
     /** True where an entry of that many bytes may lie in a pack at all. */

@@ -7,6 +7,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** The keys of one target's packs and manifests in a bucket. Thread-safe. */
 public final class PackKeys {
     private static final Pattern PACK = Pattern.compile("([0-9a-f]{64})\\.pack");
+    private static final Pattern MANIFEST = Pattern.compile("[0-9]{16}");
 
     private final String root;
     private final String namespace;
@@ -82,5 +84,18 @@ public final class PackKeys {
     /** The key of the object that says which manifest was the newest some time ago. */
     String hint() {
         return root + namespace + "/m/newest";
+    }
+
+    /** What the keys of all manifests and of the hint begin with. */
+    String manifestPrefix() {
+        return root + namespace + "/m/";
+    }
+
+    /** The number of the manifest that an object is by its key; empty for anything else. */
+    OptionalLong numberOfManifest(String key) {
+        String prefix = manifestPrefix();
+        return key.startsWith(prefix) && MANIFEST.matcher(key.substring(prefix.length())).matches()
+                ? OptionalLong.of(Long.parseLong(key.substring(prefix.length())))
+                : OptionalLong.empty();
     }
 }

@@ -40,6 +40,9 @@ public final class PackListing {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
             switch (TargetPacks.fetchIndex(pack, keys, shelf, store)) {
                 case TargetPacks.Indexed.Ok ok -> {
+                    if (written == 0 && TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.GONE) {
+                        continue; // the index is one that this machine has kept
+                    }
                     for (Place place : ok.index().places()) {
                         if (told.add(place.id())) {
                             visitor.accept(new Catalog.Listed(keys.namespace(), place.id(), place.length(), written));

@@ -8,8 +8,10 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
 import dev.granary.s3.store.ObjectStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -28,19 +30,24 @@ public final class PackPublisher {
     /** From this length on a pack is full. */
     static final int FULL_BYTES = 32 << 20;
 
+    /** How often a pack is written that is lost between its PUT and the end of its commit. */
+    private static final int MAX_ATTEMPTS = 3;
+
     private final ObjectStore store;
     private final PackKeys keys;
     private final IndexShelf shelf;
     private final ManifestLog log;
     private final PackWriter writer;
+    private final BucketRemover remover;
     private final RandomGenerator random;
     private final Map<Sha256, Waiting> waiting = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
 
     /** Who waits to hear of an entry, and how many bytes it has. */
-    private record Waiting(long bytes, Consumer<StoreResult> whenDone) {
+    private record Waiting(long bytes, List<Consumer<StoreResult>> listeners) {
         void hear(StoreResult result) {
-            whenDone.accept(result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result);
+            StoreResult own = result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
+            listeners.forEach(listener -> listener.accept(own));
         }
     }
 
@@ -50,6 +57,7 @@ public final class PackPublisher {
         this.shelf = shelf;
         this.log = new ManifestLog(store, keys, random, pause);
         this.writer = new PackWriter(store, random, pause);
+        this.remover = new BucketRemover(store, keys, log);
         this.random = random;
         this.open = new PackBuilder(keys.namespace(), random);
     }
@@ -57,7 +65,8 @@ public final class PackPublisher {
     /**
      * Adds an entry to the pack.
      *
-     * @param whenDone told what became of it; called when its pack is finished
+     * @param whenDone told what became of it; called when its pack is finished. An entry that waits already is not added again: all who added it
+     *     hear the same
      * @return false where it is too large for a pack; nothing was added then
      */
     public boolean add(Entry entry, Consumer<StoreResult> whenDone) {
@@ -71,12 +80,13 @@ public final class PackPublisher {
             return false;
         }
         synchronized (this) {
-            if (waiting.containsKey(entry.id().hash())) {
-                whenDone.accept(StoreResult.DUPLICATE);
+            Waiting before = waiting.get(entry.id().hash());
+            if (before != null) {
+                before.listeners().add(whenDone); // nothing is written yet: whatever becomes of it is told to all
                 return true;
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
-            waiting.put(entry.id().hash(), new Waiting(encoded.length, whenDone));
+            waiting.put(entry.id().hash(), new Waiting(encoded.length, new ArrayList<>(List.of(whenDone))));
             if (open.isFull()) {
                 publish();
             }
@@ -97,34 +107,81 @@ public final class PackPublisher {
         open = new PackBuilder(keys.namespace(), random);
         Map<Sha256, Waiting> told = new LinkedHashMap<>(waiting);
         waiting.clear();
-        StoreResult result = write(pack, told.keySet());
-        told.values().forEach(one -> one.hear(result));
+        StoreResult result = new StoreResult.Failed("the pack could not be written");
+        try {
+            result = write(pack, told.keySet());
+        } finally { // a store that breaks its contract leaves nobody waiting
+            StoreResult last = result;
+            told.values().forEach(one -> one.hear(last));
+        }
     }
 
     private StoreResult write(Pack pack, Set<Sha256> ids) {
-        if (writer.write(pack, keys) instanceof PackWriter.Written.Failed lost) {
-            return new StoreResult.Failed("the pack could not be written: " + lost.failure());
-        }
-        return switch (log.commit(base -> hasAll(base, ids) ? Optional.empty() : Optional.of(base.plus(pack.info())))) {
-            case ManifestLog.Committed.Done _ -> new StoreResult.Stored(pack.info().bytes());
-            case ManifestLog.Committed.Overtaken _ -> {
-                store.delete(keys.pack(pack.info().name())); // no manifest names it, and nobody knows its name
-                yield StoreResult.DUPLICATE;
+        Pack current = pack;
+        Set<Sha256> lost = new HashSet<>();
+        for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+            if (writer.write(current, keys) instanceof PackWriter.Written.Failed failed) {
+                return new StoreResult.Failed("the pack could not be written: " + failed.failure());
             }
-            case ManifestLog.Committed.Unknown unknown ->
-                new StoreResult.Unknown("whether the manifest is committed nobody can say: " + unknown.cause());
-            case ManifestLog.Committed.Failed failed -> new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
+            PackInfo info = current.info();
+            switch (log.commit(base -> next(base, info, ids, lost))) {
+                case ManifestLog.Committed.Overtaken _ -> {
+                    return overtaken(info);
+                }
+                case ManifestLog.Committed.Unknown unknown -> {
+                    return new StoreResult.Unknown("whether the manifest is committed nobody can say: " + unknown.cause());
+                }
+                case ManifestLog.Committed.Failed failed -> {
+                    return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
+                }
+                case ManifestLog.Committed.Done _ -> {
+                    switch (writer.named(info, keys)) {
+                        case PackWriter.Named.Lasting _ -> {
+                            return new StoreResult.Stored(info.bytes());
+                        }
+                        case PackWriter.Named.Unknown unsaid -> {
+                            return new StoreResult.Unknown("whether the pack is there nobody can say: " + unsaid.failure());
+                        }
+                        case PackWriter.Named.Lost _ -> {
+                            lost.add(info.name());
+                            current = PackBuilder.renamed(current, random);
+                        }
+                    }
+                }
+            }
+        }
+        return new StoreResult.Failed("the pack was gone, or out of date, after each of " + MAX_ATTEMPTS
+                + " commits: this process or the server stands still for hours, or something removes new packs");
+    }
+
+    /** The next manifest; empty if other packs have all entries. A pack that was named and lost gives way to the one that is written in its place. */
+    private Optional<Manifest> next(Manifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
+        if (hasAll(base, ids, lost)) {
+            return Optional.empty();
+        }
+        return Optional.of(lost.stream().anyMatch(base::names) ? base.replacing(lost, List.of(pack), base.loose()) : base.plus(pack));
+    }
+
+    private StoreResult overtaken(PackInfo pack) {
+        return switch (remover.removeOwn(List.of(pack))) {
+            case NOT_NAMED, UNKNOWN -> StoreResult.DUPLICATE;
+            case NAMED -> new StoreResult.Stored(pack.bytes());
         };
     }
 
-    /** True where the packs of a manifest have every one of these ids: another writer published the same. */
-    private boolean hasAll(Manifest manifest, Set<Sha256> ids) {
+    /**
+     * True if packs that are in the bucket now have every one of these ids: another writer published the same. An index alone proves nothing: it may be
+     * one that this machine has kept of a pack that was removed since.
+     */
+    private boolean hasAll(Manifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
         Set<Sha256> missing = new HashSet<>(ids);
         for (PackInfo pack : manifest.packs()) {
-            if (missing.stream().noneMatch(pack.filter()::mayContain)) {
+            if (lost.contains(pack.name()) || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPacks.fetchIndex(pack, keys, shelf, store) instanceof TargetPacks.Indexed.Ok ok) {
+            if (TargetPacks.fetchIndex(pack, keys, shelf, store) instanceof TargetPacks.Indexed.Ok ok
+                    && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
+                    && TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());
             }
         }

@@ -77,4 +77,27 @@ final class PackWriter {
     private boolean isThere(String key, Pack pack) {
         return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
     }
+
+    /** Whether a pack that a manifest names now, as its writer asked for, may be relied on. */
+    sealed interface Named {
+        /** It is there, and too young to be removed by anybody who had not seen that manifest. */
+        record Lasting() implements Named {}
+
+        /** It is gone, or so old that another process may just be removing it: this process stood still before its commit. */
+        record Lost() implements Named {}
+
+        /** Nobody can say. */
+        record Unknown(Failure failure) implements Named {}
+    }
+
+    /** Asks for a pack after its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
+    Named named(PackInfo pack, PackKeys keys) {
+        return switch (store.head(keys.pack(pack.name()))) {
+            case HeadResult.Found found when found.bytes() == pack.bytes()
+                    && !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) -> new Named.Lasting();
+            case HeadResult.Found _, HeadResult.Absent _ -> new Named.Lost();
+            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Lost();
+            case HeadResult.Unavailable lost -> new Named.Unknown(lost.failure());
+        };
+    }
 }

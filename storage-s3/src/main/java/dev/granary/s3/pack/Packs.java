@@ -115,6 +115,20 @@ public final class Packs implements AutoCloseable {
         return target(id.target().path()).holds(id, lookUp);
     }
 
+    /** True if look-ups find an entry of that id outside of packs, as far as the manifest that is known says. */
+    public boolean mayLieAlone(Id id, ObjectStore lookUp) {
+        return target(id.target().path()).mayLieAlone(id, lookUp);
+    }
+
+    /**
+     * Has look-ups ask for entries outside of packs, after one was written there.
+     *
+     * @return why that could not be committed; empty if they do
+     */
+    public Optional<String> unseal(Id id) {
+        return target(id.target().path()).unseal(id, store) instanceof TargetPacks.Unsealed.Failed failed ? Optional.of(failed.cause()) : Optional.empty();
+    }
+
     /** True where the packs have an entry of that id, as far as is known without a request. */
     public boolean isKnown(Id id) {
         TargetPacks known = targets.get(id.target().path());

@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * Looks ids of one target up in its packs. Thread-safe.
  *
  * <p>Manifest and indexes are read from the disk of this machine where another process has kept them, and the manifest is compared with the
- * bucket's behind the callers, once in an interval. Only who finds neither waits for the bucket. Then an id that no pack has costs no request, and
+ * bucket's behind the callers, once in an interval. Only who finds neither waits for the bucket, and who finds an id in no pack of a manifest that was
+ * confirmed more than {@value Intervals#MAX_AGE} intervals ago. Then an id that no pack has costs no request, and
  * one that a pack has costs one: the range where its entry lies.
  *
  * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look there; then it is a miss.
@@ -45,7 +46,10 @@ final class TargetPacks {
     private final ReentrantLock reading = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable Catalogue current;
+    private volatile boolean hasFailed; // to read the manifest, the last time
+    private volatile boolean hasWrittenAlone;
     private volatile long refreshAt;
+    private volatile Intervals.Moment confirmedAt = Intervals.Moment.NEVER;
     private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
 
     TargetPacks(ObjectStore background, PackKeys keys, IndexShelf shelf, Intervals intervals,
@@ -74,12 +78,14 @@ final class TargetPacks {
 
     private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
         for (int look = 1; ; look++) {
+            boolean isLast = look == LOOKS;
             long seen = readings.get();
             Catalogue catalogue = catalogue(store).orElse(null);
             if (catalogue == null) {
                 return PackAnswer.NOT_PACKED; // as far as anybody can say in time: it may lie alone, too
             }
             switch (find(catalogue, id, store)) {
+                case Found.Nowhere _ when !isLast && isOutOfDate() -> {} // it may be in a pack that was published since
                 case Found.Nowhere _ -> {
                     return catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
                 }
@@ -94,7 +100,7 @@ final class TargetPacks {
                     }
                 }
             }
-            if (look == LOOKS) {
+            if (isLast) {
                 return PackAnswer.NOT_PACKED;
             }
             refreshAfterLoss(store, seen);
@@ -103,18 +109,72 @@ final class TargetPacks {
 
     /** True where a pack that is there now has an entry of that id; false where nobody can say. An index alone may be of a pack that was removed. */
     boolean holds(Id id, ObjectStore store) {
-        return catalogue(store).filter(catalogue -> find(catalogue, id.hash(), store) instanceof Found.In in && isThere(catalogue, in.pack(), store))
-                .isPresent();
+        Catalogue catalogue = catalogue(store).orElse(null);
+        while (catalogue != null && find(catalogue, id.hash(), store) instanceof Found.In in) {
+            switch (presence(in.pack(), keys, store)) {
+                case THERE -> {
+                    return true;
+                }
+                case GONE -> catalogue.lost(in.pack()); // another pack may have the entry, too
+                case UNKNOWN -> {
+                    return false;
+                }
+            }
+        }
+        return false;
     }
 
-    private boolean isThere(Catalogue catalogue, PackInfo pack, ObjectStore store) {
+    /** True if an entry of that id outside of packs is found by look-ups, as far as the manifest that is known says. */
+    boolean mayLieAlone(Id id, ObjectStore store) {
+        return catalogue(store).filter(catalogue -> catalogue.isSurelyAbsent(id.hash())).isEmpty();
+    }
+
+    /** The outcome of {@link #unseal}. */
+    sealed interface Unsealed {
+        /** Look-ups ask for entries outside of packs. */
+        record Done() implements Unsealed {}
+
+        /** They may not do so. */
+        record Failed(String cause) implements Unsealed {}
+    }
+
+    /**
+     * Commits that entries may lie outside of packs, unless that is so, after one was written there. Where there are packs, the bucket is asked whether the
+     * manifest that is known is still the newest; where there are none, the next comparison tells.
+     */
+    Unsealed unseal(Id id, ObjectStore store) {
+        Catalogue catalogue = catalogue(store).orElse(null);
+        if (catalogue == null || catalogue.manifest().number() == 0) {
+            hasWrittenAlone = true;
+            return new Unsealed.Done();
+        }
+        if (mayLieAlone(id, store) && logs.apply(store).isNewest(catalogue.manifest())) {
+            return new Unsealed.Done();
+        }
+        Unsealed unsealed = unseal(store);
+        refresh(store);
+        return unsealed;
+    }
+
+    private Unsealed unseal(ObjectStore store) {
+        ManifestLog.Committed committed = logs.apply(store)
+                .commit(base -> base.loose() == Manifest.Loose.NONE ? Optional.of(base.unsealed()) : Optional.empty());
+        return switch (committed) {
+            case ManifestLog.Committed.Done _, ManifestLog.Committed.Overtaken _ -> new Unsealed.Done();
+            case ManifestLog.Committed.Failed failed -> new Unsealed.Failed(failed.cause());
+            case ManifestLog.Committed.Unknown unknown -> new Unsealed.Failed(unknown.cause());
+        };
+    }
+
+    /** Whether a pack is in the bucket. */
+    enum Presence { THERE, GONE, UNKNOWN }
+
+    /** Asks the bucket for a pack: an index that is kept on this machine tells nothing of it. One of another length is as good as gone. */
+    static Presence presence(PackInfo pack, PackKeys keys, ObjectStore store) {
         return switch (store.head(keys.pack(pack.name()))) {
-            case HeadResult.Found found -> found.bytes() == pack.bytes();
-            case HeadResult.Absent _ -> {
-                catalogue.lost(pack);
-                yield false;
-            }
-            case HeadResult.Unavailable _ -> false;
+            case HeadResult.Found found -> found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
+            case HeadResult.Absent _ -> Presence.GONE;
+            case HeadResult.Unavailable lost -> Absence.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) ? Presence.GONE : Presence.UNKNOWN;
         };
     }
 
@@ -179,12 +239,17 @@ final class TargetPacks {
                 catalogue.bad(place.id());
                 yield Optional.of(new PackAnswer.Damaged(Damage.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
             }
-            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> {
+            case GetResult.Unavailable lost when isGone(lost.failure(), in.pack(), keys, store) -> {
                 catalogue.lost(in.pack());
                 yield Optional.empty();
             }
             case GetResult.Unavailable lost -> Optional.of(new PackAnswer.Unavailable(lost.failure().toString()));
         };
+    }
+
+    /** True if the pack is not there, or too short. */
+    private static boolean isGone(Failure failure, PackInfo pack, PackKeys keys, ObjectStore store) {
+        return failure.status() == NOT_SATISFIABLE || Absence.isMeantBy(failure, keys.pack(pack.name()), store, keys);
     }
 
     private static PackAnswer answer(Catalogue catalogue, Found.In in, LoadResult decoded) {
@@ -259,6 +324,7 @@ final class TargetPacks {
             case GetResult.Absent _ -> new Indexed.Lost("it is not there");
             case GetResult.TooLarge _ -> new Indexed.Lost("the server sent more of it than was asked for");
             case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> new Indexed.Lost("it is too short");
+            case GetResult.Unavailable lost when isGone(lost.failure(), pack, keys, store) -> new Indexed.Lost("it is not there");
             case GetResult.Unavailable lost -> new Indexed.Unsaid(lost.failure());
         };
     }
@@ -285,11 +351,18 @@ final class TargetPacks {
     private void begin(ObjectStore store) {
         Optional<Manifest> kept = shelf.manifest();
         if (kept.isPresent()) {
-            refreshAt = intervals.nextRefresh(shelf.confirmedAgo(intervals.wallMillis().getAsLong()));
+            Optional<Long> ago = shelf.confirmedAgo(intervals.wallMillis().getAsLong());
+            refreshAt = intervals.nextRefresh(ago);
+            confirmedAt = intervals.before(ago);
             current = new Catalogue(kept.get());
         } else {
             readNewest(store, Lost.FORGET);
         }
+    }
+
+    /** True if the manifest was confirmed too long ago to say that an id is absent, and the bucket may be asked now. */
+    private boolean isOutOfDate() {
+        return intervals.isOutOfDate(confirmedAt) && (!hasFailed || intervals.isDue(refreshAt));
     }
 
     private void refreshBehind() {
@@ -330,7 +403,7 @@ final class TargetPacks {
         }
     }
 
-    /** What to do about lost packs when the manifest is still the same. */
+    /** What to do about lost packs, which a newer manifest may still name. */
     private enum Lost { KEEP, FORGET }
 
     /** Called with the lock held. Where nobody can say, what is known stays, and is compared again soon. */
@@ -339,20 +412,31 @@ final class TargetPacks {
         Manifest before = known == null ? Manifest.NONE : known.manifest();
         switch (logs.apply(store).newest(before)) {
             case ManifestLog.Newest.Found(Manifest newest) -> {
+                unsealIfWritten(newest, store);
                 refreshAt = intervals.nextRefresh(Optional.empty());
+                confirmedAt = intervals.now();
+                hasFailed = false;
                 if (known == null) {
                     current = new Catalogue(newest);
                 } else if (newest != before || lost == Lost.FORGET) {
-                    current = known.next(newest);
+                    current = lost == Lost.FORGET ? known.next(newest) : known.nextKeepingLost(newest);
                 }
                 shelf.keep(newest);
             }
             case ManifestLog.Newest.Unavailable _ -> {
                 refreshAt = intervals.nextTry();
+                hasFailed = true;
                 current = known == null ? new Catalogue(Manifest.NONE) : known;
             }
         }
         readings.incrementAndGet();
+    }
+
+    /** Where this process wrote outside of packs when there were none, somebody who had not seen that may have said that nothing lies there. */
+    private void unsealIfWritten(Manifest newest, ObjectStore store) {
+        if (hasWrittenAlone && newest.number() > 0) {
+            hasWrittenAlone = newest.loose() == Manifest.Loose.NONE && unseal(store) instanceof Unsealed.Failed;
+        }
     }
 
     /** Takes the lock, if that is possible before it would be too late for {@code store} to send anything. */

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.EXPIRED_403;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -195,8 +196,13 @@ class ManifestLogTest {
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());
             }
-            store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : DENIED));
+            store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : EXPIRED_403));
             assertInstanceOf(ManifestLog.Newest.Unavailable.class, log.newest(Manifest.NONE));
+            for (int before = 0; before < silent; before++) {
+                store.script(new Fault.None());
+            }
+            store.script(new Fault.Lost(DENIED)); // which an absent object has, too, where nothing may be listed
+            assertTrue(!(log.newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest found)) || found.number() == last.number());
             assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
         }
     }

@@ -49,7 +49,8 @@ public final class NotedStore extends MemoryObjectStore {
 
     private void note(String method, String key) {
         String name = key.substring(key.lastIndexOf('/') + 1);
-        String what = key.contains("/m/") && !name.equals("newest") ? "m" + Long.parseLong(name)
+        String what = name.isEmpty() ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
+                : key.contains("/m/") && !name.equals("newest") ? "m" + Long.parseLong(name)
                 : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry" : name;
         synchronized (notes) {
             notes.add(method + " " + what);

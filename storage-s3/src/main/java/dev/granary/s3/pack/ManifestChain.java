@@ -1,0 +1,346 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.TimeLimited;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds and reads the manifests of one target. Changes nothing in the bucket. Thread-safe.
+ *
+ * <p>Readers take the last sound manifest: a stale one costs them misses. Writers and removers take {@linkplain #confirmed confirmed}
+ * ones only: what is not in the manifest that they build on is lost to everybody.
+ */
+final class ManifestChain {
+    private static final int MAX_STEPS_BACK = 8;
+    private static final int READS = 3;
+    private static final int READER_READS = 2;
+    private static final int SEARCHES = 3;
+    private static final int MAX_CANDIDATES = 8;
+    private static final int CHECKSUM_BYTES = Integer.BYTES;
+    private static final int NOT_SATISFIABLE = 416;
+
+    /** One commit a second for 30,000 years. */
+    private static final long MAX_NUMBER = 1L << 40;
+    private static final Duration PAUSE = Duration.ofMillis(50);
+
+    private final ObjectStore store;
+    private final PackKeys keys;
+    private final Consumer<Duration> pause;
+
+    ManifestChain(ObjectStore store, PackKeys keys, Consumer<Duration> pause) {
+        this.store = store;
+        this.keys = keys;
+        this.pause = pause;
+    }
+
+    /**
+     * The hint.
+     *
+     * @param number what it says; 0 if it says nothing of use
+     * @param etag its version
+     */
+    record Hint(long number, String etag) {}
+
+    /**
+     * A manifest on which a writer may build.
+     *
+     * @param manifest the manifest
+     * @param isWhole false if the newest one is damaged in the bucket, and this is the last sound one before it
+     */
+    record Confirmed(Manifest manifest, boolean isWhole) {}
+
+    /** The hint; empty if there is none, and thus nobody has ever begun a commit. */
+    Optional<Hint> hint() throws NoAnswer {
+        return switch (store.get(keys.hint(), Absence.HINT_BYTES)) {
+            case GetResult.Found found -> Optional.of(new Hint(parsed(found.bytes().toArray(ValueLayout.JAVA_BYTE)), found.etag()));
+            case GetResult.TooLarge _ -> Optional.of(new Hint(0, ""));
+            case GetResult.Absent _ -> Optional.empty();
+            case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    private static long parsed(byte[] text) {
+        try {
+            long number = Long.parseLong(new String(text, US_ASCII).strip());
+            return number > 0 && number <= MAX_NUMBER ? number : 0;
+        } catch (NumberFormatException e) {
+            return 0;
+        }
+    }
+
+    /** The newest manifest for a reader, who knows {@code known} already. */
+    Manifest newest(Manifest known) throws NoAnswer {
+        long number = known.number() == 0 ? 0 : lastFrom(known.number());
+        if (number > known.number()) {
+            return read(number, known);
+        }
+        if (number > 0 && isStill(known)) {
+            return known;
+        }
+        Optional<Hint> hint = hint();
+        return hint.isEmpty() ? Manifest.NONE : read(newestNumber(hint.get().number()), Manifest.NONE);
+    }
+
+    /**
+     * The newest manifest for a writer, who knows {@code known} already: a wrong answer makes it fail, not step back.
+     *
+     * @param hint where to start searching; 0 if that is not known
+     */
+    Confirmed confirmed(Manifest known, long hint) throws NoAnswer {
+        Manifest start = known;
+        for (int search = 0; search < SEARCHES; search++) {
+            long number = start.number() == 0 ? newestNumber(hint) : lastFrom(start.number());
+            if (number == 0) {
+                return new Confirmed(Manifest.NONE, true);
+            }
+            if (number == start.number()) {
+                if (isStill(start)) {
+                    return new Confirmed(start, true);
+                }
+            } else {
+                Optional<Confirmed> read = readConfirmed(number);
+                if (read.isPresent()) {
+                    return read.get();
+                }
+            }
+            start = Manifest.NONE; // it vanished meanwhile
+        }
+        throw new NoAnswer(Failure.of(Failure.Kind.SERVER, "the newest manifest is there in one answer and gone in the next"));
+    }
+
+    /** False if a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
+    private boolean isStill(Manifest known) throws NoAnswer {
+        String key = keys.manifest(known.number());
+        return switch (store.head(key)) {
+            case HeadResult.Found found when found.marks().sha256().isEmpty() -> endsLike(known, key, found.bytes());
+            case HeadResult.Found found -> found.marks().sha256().equals(Sha256.of(known.encode()).hex());
+            case HeadResult.Absent _ -> false;
+            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    /** Compares the checksum at the end, for servers that keep no metadata. */
+    private boolean endsLike(Manifest known, String key, long bytes) throws NoAnswer {
+        byte[] expected = known.encode();
+        int from = expected.length - CHECKSUM_BYTES;
+        return bytes == expected.length
+                && part(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
+    }
+
+    /** The number of the newest manifest; 0 if there is none. */
+    private long newestNumber(long hint) throws NoAnswer {
+        boolean isThere = hint > 0 && exists(hint);
+        long last = lastFrom(isThere ? hint : 0);
+        boolean isTold = isThere || (hint == 0 && last > 0);
+        return isTold ? last : Math.max(last, lastListed(hint));
+    }
+
+    /**
+     * The number of the last manifest in a listing, for a chain whose beginning was removed behind the hint. A target whose hint is 0, and which may
+     * not be listed, is taken for one whose first commit is under way.
+     */
+    private long lastListed(long hint) throws NoAnswer {
+        if (store instanceof TimeLimited) {
+            throw new NoAnswer(Failure.of(Failure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
+        }
+        NavigableSet<Long> last = new TreeSet<>();
+        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.numberOfManifest(object.key()).ifPresent(number -> {
+            last.add(number);
+            if (last.size() > MAX_CANDIDATES) {
+                last.pollFirst();
+            }
+        }));
+        if (listed instanceof ListResult.Unavailable lost) {
+            if (hint == 0 && Absence.isForbidden(lost.failure())) {
+                return 0;
+            }
+            throw new NoAnswer(new Failure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message()
+                    + " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)"));
+        }
+        for (long number : last.descendingSet()) {
+            if (number > 0 && number <= MAX_NUMBER && exists(number)) {
+                return lastFrom(number);
+            }
+        }
+        return 0;
+    }
+
+    /** The number of the last manifest, searched from one that is there, or from 0: steps of 1, 2, 4, ... forward, then halves. */
+    private long lastFrom(long start) throws NoAnswer {
+        long low = start;
+        long step = 1;
+        while (exists(low + step)) {
+            if (low + step > MAX_NUMBER) {
+                throw new NoAnswer(Failure.of(Failure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
+            }
+            low += step;
+            step *= 2;
+        }
+        for (step /= 2; step >= 1; step /= 2) {
+            if (exists(low + step)) {
+                low += step;
+            }
+        }
+        return low;
+    }
+
+    /** True if there is a manifest of that number. */
+    boolean exists(long number) throws NoAnswer {
+        String key = keys.manifest(number);
+        return switch (store.head(key)) {
+            case HeadResult.Found found -> !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
+            case HeadResult.Absent _ -> false;
+            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    /** Without metadata it is a manifest behind a proxy that strips metadata, or nothing of ours, such as a page with 200. */
+    private boolean beginsLikeManifest(String key, long number) throws NoAnswer {
+        return part(key, 0, Manifest.HEAD_BYTES).filter(first -> Manifest.isHeadOf(first, number)).isPresent();
+    }
+
+    private Optional<byte[]> part(String key, long offset, int length) throws NoAnswer {
+        return switch (store.range(key, offset, length)) {
+            case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
+            case GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
+            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> Optional.empty();
+            case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    /** What one read of a manifest brought. */
+    private sealed interface Content {
+        record Sound(Manifest manifest) implements Content {}
+
+        record Absent() implements Content {}
+
+        /** Something else; the bytes are empty if there are more than a manifest has. */
+        record Bad(byte[] bytes, String detail) implements Content {}
+    }
+
+    /** One of a newer version is no damage: to go on without what it says would take it from everybody. */
+    private Content content(long number) throws NoAnswer {
+        String key = keys.manifest(number);
+        return switch (store.get(key, Manifest.MAX_BYTES)) {
+            case GetResult.Found found -> {
+                byte[] bytes = found.bytes().toArray(ValueLayout.JAVA_BYTE);
+                yield switch (Manifest.decode(bytes)) {
+                    case Manifest.Read.Ok(Manifest manifest) when manifest.number() == number -> new Content.Sound(manifest);
+                    case Manifest.Read.Ok(Manifest manifest) -> new Content.Bad(bytes, "it is manifest " + manifest.number());
+                    case Manifest.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> throw new NoAnswer(Failure.of(
+                            Failure.Kind.NOT_SUPPORTED, key + " was written by a newer version of Granary: " + bad.detail()));
+                    case Manifest.Read.Bad bad -> new Content.Bad(bytes, bad.detail());
+                };
+            }
+            case GetResult.TooLarge _ -> new Content.Bad(new byte[0], "it has more than " + Manifest.MAX_BYTES + " bytes");
+            case GetResult.Absent _ -> new Content.Absent();
+            case GetResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> new Content.Absent();
+            case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    /** The manifest of that number; if it is damaged, under its number what the last sound one before it says. For readers. */
+    private Manifest read(long number, Manifest known) throws NoAnswer {
+        for (long at = number; at > 0 && at > number - MAX_STEPS_BACK; at--) {
+            if (at == known.number()) {
+                return renumbered(known, number);
+            }
+            for (int read = 0; read < (at == number ? READER_READS : 1); read++) {
+                if (content(at) instanceof Content.Sound(Manifest manifest)) {
+                    return renumbered(manifest, number);
+                }
+            }
+        }
+        return renumbered(known, number);
+    }
+
+    /**
+     * The manifest of that number, for writers; empty if it is gone. One that is damaged must be so in the bucket, and not in an answer: then the last
+     * sound one before it counts, as for readers.
+     */
+    private Optional<Confirmed> readConfirmed(long number) throws NoAnswer {
+        for (long at = number; at > number - MAX_STEPS_BACK; at--) {
+            if (at == 0) {
+                return Optional.of(new Confirmed(renumbered(Manifest.NONE, number), false));
+            }
+            Optional<Manifest> sound = soundOrDamaged(at);
+            if (sound.isPresent()) {
+                return Optional.of(new Confirmed(renumbered(sound.get(), number), at == number));
+            }
+            if (at == number && isGone(at)) {
+                return Optional.empty();
+            }
+        }
+        throw new NoAnswer(Failure.of(Failure.Kind.BROKEN, "the last " + MAX_STEPS_BACK + " manifests up to " + keys.manifest(number)
+                + " are damaged or gone: remove them to begin anew"));
+    }
+
+    /** The manifest; empty if it is damaged or gone in the bucket, which takes several answers that agree. */
+    private Optional<Manifest> soundOrDamaged(long number) throws NoAnswer {
+        byte @Nullable [] before = null;
+        int agreeing = 0;
+        String detail = "it is answered 404";
+        for (int read = 0; read < READS; read++) {
+            if (read > 0) {
+                pause.accept(PAUSE.multipliedBy(read));
+            }
+            switch (content(number)) {
+                case Content.Sound(Manifest manifest) -> {
+                    return Optional.of(manifest);
+                }
+                case Content.Absent _ -> {
+                    agreeing += before == null ? 1 : 0;
+                }
+                case Content.Bad bad -> {
+                    agreeing += read == 0 || (before != null && Arrays.equals(before, bad.bytes())) ? 1 : 0;
+                    before = bad.bytes();
+                    detail = bad.detail();
+                }
+            }
+        }
+        if (agreeing == READS && (before == null ? isGone(number) : isStored(number, before))) {
+            return Optional.empty();
+        }
+        throw new NoAnswer(Failure.of(Failure.Kind.BROKEN, keys.manifest(number) + " is there, and is not answered as it was written: " + detail));
+    }
+
+    private boolean isGone(long number) throws NoAnswer {
+        String key = keys.manifest(number);
+        return switch (store.head(key)) {
+            case HeadResult.Found _ -> false;
+            case HeadResult.Absent _ -> true;
+            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> true;
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    /** True if the object has as many bytes as were answered: an answer that was cut on its way is no damage in the bucket. */
+    private boolean isStored(long number, byte[] answered) throws NoAnswer {
+        return switch (store.head(keys.manifest(number))) {
+            case HeadResult.Found found -> answered.length == 0 ? found.bytes() > Manifest.MAX_BYTES : found.bytes() == answered.length;
+            case HeadResult.Absent _ -> false;
+            case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
+        };
+    }
+
+    private static Manifest renumbered(Manifest manifest, long number) {
+        return manifest.number() == number ? manifest : new Manifest(number, manifest.loose(), manifest.packs(), manifest.retired());
+    }
+}

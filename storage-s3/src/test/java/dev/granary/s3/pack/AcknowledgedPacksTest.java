@@ -1,0 +1,667 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** After "stored" or "there already" a machine that has read nothing yet finds the entry, whatever servers, proxies and lifecycle rules do. */
+class AcknowledgedPacksTest {
+    private static final Duration GRACE = Duration.ofDays(1);
+
+    private final TestPacks bucket = new TestPacks("AcknowledgedPacksTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries made = new TestEntries("AcknowledgedPacksTest");
+
+    @TempDir
+    private Path shelves;
+
+    private List<Entry> some(int count) {
+        return Stream.generate(() -> made.entry(500)).limit(count).toList();
+    }
+
+    private static List<StoreResult> populate(PackPublisher publisher, List<Entry> all) {
+        List<StoreResult> heard = new ArrayList<>();
+        all.forEach(entry -> assertTrue(publisher.add(entry, heard::add)));
+        publisher.finish();
+        assertEquals(all.size(), heard.size());
+        return heard;
+    }
+
+    private List<StoreResult> populate(ObjectStore over, List<Entry> all) {
+        return populate(bucket.publisher(over), all);
+    }
+
+    private static void assertStored(List<StoreResult> heard) {
+        heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+    }
+
+    private void assertFound(List<Entry> all) {
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(all));
+        }
+    }
+
+    private static CompactionPlan plan(Compaction compaction) {
+        Compaction.Planned planned = compaction.plan(GRACE);
+        return assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan();
+    }
+
+    private Compaction.Result compact() {
+        Compaction compaction = bucket.compaction();
+        return compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
+    }
+
+    private long packObjects() {
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    }
+
+    private PackPublisher publisherWithShelf(IndexShelf shelf) {
+        return new PackPublisher(store, TestPacks.KEYS, shelf, bucket.random(), _ -> {});
+    }
+
+    @Test
+    @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still on this machine's disk")
+    void lifecycleRemovedPack() {
+        IndexShelf shelf = bucket.shelf(shelves);
+        List<Entry> all = some(5);
+        assertStored(populate(publisherWithShelf(shelf), all));
+        PackInfo pack = bucket.newest().packs().getFirst();
+        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(pack, TestPacks.KEYS, shelf, store));
+        assertEquals(5, populate(publisherWithShelf(shelf), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        bucket.remove(pack);
+        assertStored(populate(publisherWithShelf(shelf), all));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("A3 B1 a compaction sees that a named pack is gone, although its index is still on this machine's disk")
+    void lifecycleRemovedPackAndCompaction() {
+        IndexShelf shelf = bucket.shelf(shelves);
+        List<Entry> all = some(5);
+        PackInfo pack = bucket.publish(bucket.pack(all));
+        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(pack, TestPacks.KEYS, shelf, store));
+        Compaction compaction = new Compaction(store, TestPacks.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        assertEquals(0, plan(compaction).lost());
+        all.forEach(bucket::placeAlone);
+        bucket.remove(pack);
+        store.pass(GRACE);
+        assertEquals(List.of(1L, 5L, 0L), List.of(plan(compaction).lost(), plan(compaction).folded(), plan(compaction).removed()));
+        assertInstanceOf(Compaction.Result.Done.class, compaction.run(plan(compaction), Manifest.Loose.NONE, _ -> {}));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B1 a listing for people tells no entries of a pack that is gone")
+    void lifecycleRemovedPackAndListing() throws Exception {
+        IndexShelf shelf = bucket.shelf(shelves);
+        List<Entry> all = some(3);
+        PackInfo pack = bucket.publish(bucket.pack(all));
+        List<Object> listed = new ArrayList<>();
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(Set.of(), Map.of(), listed::add);
+        assertEquals(3, listed.size());
+        bucket.remove(pack);
+        listed.clear();
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(Set.of(), Map.of(), listed::add);
+        assertEquals(List.of(), listed);
+    }
+
+    /** Amazon without s3:ListBucket: 403 for whatever is not there. */
+    private static final class WithoutListing extends ForwardingStore {
+        private static final Failure NO = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+
+        WithoutListing(ObjectStore to) {
+            super(to);
+        }
+
+        @Override
+        public HeadResult head(String key) {
+            return super.head(key) instanceof HeadResult.Found found ? found
+                    : new HeadResult.Unavailable(new Failure(Failure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
+        }
+
+        @Override
+        public GetResult get(String key, long limit) {
+            return super.get(key, limit) instanceof GetResult.Found found ? found : new GetResult.Unavailable(NO);
+        }
+
+        @Override
+        public GetResult range(String key, long offset, int length, byte[] into) {
+            return super.range(key, offset, length, into) instanceof GetResult.Found found ? found : new GetResult.Unavailable(NO);
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<Listed> visitor) {
+            return new ListResult.Unavailable(NO);
+        }
+    }
+
+    @Test
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published, found, and what warms learns of them")
+    void withoutListing() {
+        ObjectStore limited = new WithoutListing(store);
+        List<Entry> first = some(3);
+        List<Entry> second = some(2);
+        assertStored(populate(limited, first));
+        assertStored(populate(limited, second));
+        assertFound(first);
+        ManifestLog.Newest newest = bucket.log(limited).newest(Manifest.NONE);
+        assertEquals(2, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().packs().size());
+        assertEquals(2, assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(limited).newest(bucket.newest())).manifest().number());
+        Packs packs = new Packs(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
+            assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
+        }
+        packs.close();
+    }
+
+    @Test
+    @DisplayName("B2 without s3:ListBucket a pack that is gone is a lost one: what a younger pack has is found, and populate heals the rest")
+    void withoutListingAndLostPack() {
+        ObjectStore limited = new WithoutListing(store);
+        List<Entry> all = some(3);
+        assertStored(populate(limited, all));
+        Packs packs = new Packs(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(all.getFirst().id(), limited));
+        bucket.remove(bucket.newest().packs().getFirst());
+        assertStored(populate(limited, all));
+        for (Entry entry : all) {
+            assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
+        }
+        packs.close();
+    }
+
+    @Test
+    @DisplayName("B2 where nothing may be read 403 is no absence: unavailable for readers, a failure with the cause for writers")
+    void forbidden() {
+        assertStored(populate(store, some(2)));
+        Failure no = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+        store.plan(FaultPlan.when(request -> request.operation().startsWith("GET") || request.operation().equals("HEAD"), new Fault.Lost(no)));
+        assertInstanceOf(ManifestLog.Newest.Unavailable.class, bucket.log().newest(Manifest.NONE));
+        populate(store, some(2)).forEach(result ->
+                assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("AccessDenied"), result::toString));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(1, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("B3 409 to a manifest that has landed, because a proxy sent it twice: stored, and the committed pack stays")
+    void conflictAfterLanding() {
+        AtomicBoolean once = new AtomicBoolean();
+        ObjectStore twice = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                return key.contains("/m/0") && once.compareAndSet(false, true) ? WriteResult.CONFLICT : result;
+            }
+        };
+        List<Entry> all = some(3);
+        assertStored(populate(twice, all));
+        assertEquals(List.of(1L, 1), List.of(packObjects(), bucket.newest().packs().size()));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B3 409 to a manifest that lands a moment later: stored, and the committed pack stays")
+    void conflictBeforeLanding() {
+        List<Runnable> late = new ArrayList<>();
+        ObjectStore slow = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && late.isEmpty()) {
+                    late.add(() -> store.putIfAbsent(key, body, marks));
+                    return WriteResult.CONFLICT;
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+
+            @Override
+            public HeadResult head(String key) {
+                HeadResult result = super.head(key);
+                if (late.size() == 1 && key.endsWith("m/0000000000000001")) { // the next look finds it
+                    late.getFirst().run();
+                    late.add(() -> {});
+                }
+                return result;
+            }
+        };
+        List<Entry> all = some(3);
+        assertStored(populate(slow, all));
+        assertEquals(1, packObjects());
+        assertFound(all);
+    }
+
+    /** One bad answer to a read of manifest 2. */
+    private ObjectStore badOnce(UnaryOperator<GetResult> bad) {
+        AtomicBoolean once = new AtomicBoolean();
+        return new ForwardingStore(store) {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult result = super.get(key, limit);
+                return key.endsWith("m/0000000000000002") && once.compareAndSet(false, true) ? bad.apply(result) : result;
+            }
+        };
+    }
+
+    private static GetResult truncated(GetResult result) {
+        return result instanceof GetResult.Found found
+                ? new GetResult.Found(found.bytes().asSlice(0, found.bytes().byteSize() - 1), found.etag(), found.dates(), found.marks())
+                : result;
+    }
+
+    @Test
+    @DisplayName("B4 one bad answer to a committer's read of the newest manifest, cut or 404: nothing that was committed is un-named")
+    void oneBadAnswer() {
+        for (UnaryOperator<GetResult> bad
+                : List.<UnaryOperator<GetResult>>of(AcknowledgedPacksTest::truncated, _ -> GetResult.ABSENT)) {
+            store.keys().forEach(store::remove);
+            List<Entry> acknowledged = some(4);
+            assertStored(populate(store, acknowledged.subList(0, 2)));
+            assertStored(populate(store, acknowledged.subList(2, 4)));
+            assertStored(populate(badOnce(bad), some(2)));
+            assertEquals(3, bucket.newest().packs().size());
+            assertFound(acknowledged);
+            store.pass(GRACE.multipliedBy(2));
+            compact();
+            store.pass(GRACE.multipliedBy(2));
+            compact();
+            assertFound(acknowledged);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B4 the newest manifest is answered wrong again and again, though it is there: a committer fails and steps back nowhere")
+    void alwaysBadAnswer(boolean isAbsent) {
+        List<Entry> acknowledged = some(4);
+        assertStored(populate(store, acknowledged.subList(0, 2)));
+        assertStored(populate(store, acknowledged.subList(2, 4)));
+        ObjectStore bad = new ForwardingStore(store) {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult result = super.get(key, limit);
+                return !key.endsWith("m/0000000000000002") ? result : isAbsent ? GetResult.ABSENT : truncated(result);
+            }
+        };
+        populate(bad, some(2)).forEach(result ->
+                assertTrue(assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("m/0000000000000002"), result::toString));
+        assertEquals(2, bucket.newest().number());
+        store.pass(GRACE.multipliedBy(2));
+        Compaction.Planned planned = bucket.compaction(bad).plan(GRACE);
+        assertInstanceOf(Compaction.Planned.Unavailable.class, planned, planned::toString);
+        assertFound(acknowledged);
+    }
+
+    private ObjectStore createOnly() {
+        return new ForwardingStore(store) {
+            @Override
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+                return WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match"));
+            }
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B5 FULL and CREATE_ONLY: a lifecycle rule takes the oldest manifest and its pack: younger entries and later commits are found")
+    void oldestExpires(boolean isFull) {
+        ObjectStore server = isFull ? store : createOnly();
+        List<List<Entry>> batches = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            batches.add(some(2));
+            assertStored(populate(server, batches.getLast()));
+        }
+        bucket.remove(bucket.newest().packs().getFirst());
+        store.remove(TestPacks.KEYS.manifest(1));
+        List<Entry> young = batches.subList(1, 5).stream().flatMap(List::stream).toList();
+        assertFound(young);
+        List<Entry> more = some(2);
+        assertStored(populate(server, more));
+        List<Entry> again = some(2);
+        assertStored(populate(server, again));
+        assertEquals(7, bucket.newest().number());
+        assertFound(young);
+        assertFound(more);
+        assertFound(again);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1", "4711", ""})
+    @DisplayName("B5 a hint that was never advanced, or names what is gone, in front of a chain without its beginning: found by a listing")
+    void strayHint(String hint) {
+        List<List<Entry>> batches = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            batches.add(some(2));
+            assertStored(populate(store, batches.getLast()));
+        }
+        store.remove(TestPacks.KEYS.manifest(1));
+        store.remove(TestPacks.KEYS.manifest(2));
+        if (hint.isEmpty()) {
+            store.remove(TestPacks.KEYS.hint());
+        } else {
+            store.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), Marks.NONE);
+        }
+        List<Entry> more = some(2);
+        assertStored(populate(store, more));
+        assertEquals(6, bucket.newest().number());
+        batches.forEach(this::assertFound);
+        assertFound(more);
+    }
+
+    @Test
+    @DisplayName("B7 a process that was idle for two days confirms what there is before it says absent")
+    void idleForDays() {
+        Entry other = made.entry(500);
+        Entry wanted = made.entry(500);
+        bucket.publish(other);
+        bucket.placeAlone(wanted);
+        AtomicLong nanos = new AtomicLong();
+        List<Runnable> behind = new ArrayList<>();
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
+                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), behind::add);
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        compact();
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        assertTrue(store.keys().stream().noneMatch(TestPacks.keyAlone(wanted)::equals));
+        nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        packs.close();
+    }
+
+    @Test
+    @DisplayName("B7 a machine whose monotonic clock stood still while it slept confirms as well: the wall clock tells")
+    void suspendedForDays() {
+        Entry other = made.entry(500);
+        Entry wanted = made.entry(500);
+        bucket.publish(other);
+        AtomicLong wall = new AtomicLong();
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
+                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0, wall::get, bucket.random()), _ -> {});
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        bucket.publish(wanted);
+        assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
+        wall.addAndGet(GRACE.toMillis());
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        packs.close();
+    }
+
+    @Test
+    @DisplayName("B7 a process that starts with the shelf of days ago confirms it before it says absent; one with a fresh shelf asks nothing")
+    void oldShelf() throws Exception {
+        Entry other = made.entry(500);
+        Entry wanted = made.entry(500);
+        bucket.publish(other);
+        long now = System.currentTimeMillis();
+        AtomicLong wall = new AtomicLong(now);
+        Intervals intervals = new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0, wall::get, bucket.random());
+        try (Packs before = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
+            assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
+        }
+        try (Packs fresh = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
+            store.newNotes();
+            assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
+            assertEquals(List.of(), store.newNotes());
+        }
+        bucket.publish(wanted);
+        for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
+            wall.set(now + off.toMillis());
+            try (Packs after = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
+                Files.setLastModifiedTime(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"),
+                        FileTime.fromMillis(now));
+                Files.write(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"), manifestOne());
+                Files.setLastModifiedTime(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"),
+                        FileTime.fromMillis(now));
+                assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
+            }
+        }
+    }
+
+    private byte[] manifestOne() {
+        return store.body(TestPacks.KEYS.manifest(1));
+    }
+
+    @Test
+    @DisplayName("B7 the bucket says nothing when an old manifest is to be confirmed: asked once in five seconds, not by every look-up")
+    void silentConfirmation() {
+        Entry other = made.entry(500);
+        bucket.publish(other);
+        AtomicLong nanos = new AtomicLong();
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
+                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), _ -> {});
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
+        nanos.addAndGet(GRACE.toNanos());
+        store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
+        store.newNotes();
+        for (int i = 0; i < 10; i++) {
+            assertInstanceOf(PackAnswer.NotPacked.class, packs.load(made.id(), store));
+        }
+        assertEquals(1, store.newNotes().size());
+        packs.close();
+    }
+
+    /** A writer that stands still for 25 hours at the request that {@code when} says, while others compact. */
+    private ObjectStore suspendedAt(Predicate<String> when) {
+        AtomicBoolean once = new AtomicBoolean();
+        return new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (when.test(key) && once.compareAndSet(false, true)) {
+                    store.pass(Duration.ofHours(25));
+                    compact();
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/m/0", "/m/newest"})
+    @DisplayName("B9 a writer that stood still between pack and manifest for longer than the grace stores its entries all the same")
+    void suspendedWriter(String where) {
+        List<Entry> all = some(3);
+        assertStored(populate(suspendedAt(key -> key.contains(where)), all));
+        assertEquals(1, bucket.newest().packs().size(), "what is gone is named no more");
+        assertFound(all);
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B9 a writer that wakes up while its pack is still there, but old: written anew, for another may be about to remove it")
+    void suspendedWriterAndDecidedRemover() {
+        List<Entry> all = some(3);
+        AtomicBoolean once = new AtomicBoolean();
+        List<String> doomed = new ArrayList<>();
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(Duration.ofHours(25));
+                    store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(doomed::add); // decided, not yet done
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+        };
+        assertStored(populate(suspended, all));
+        assertEquals(1, doomed.size());
+        doomed.forEach(store::remove);
+        assertFound(all);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B9 a compaction that stood still before its commit while another removed what it wrote: no entry is lost")
+    void suspendedCompaction(boolean isInCommit) {
+        List<Entry> all = some(6);
+        bucket.publish(bucket.pack(all.subList(0, 3)));
+        bucket.publish(bucket.pack(all.subList(3, 6)));
+        store.pass(GRACE.multipliedBy(2));
+        AtomicBoolean once = new AtomicBoolean();
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult before = isInCommit ? null : super.putIfAbsent(key, body, marks);
+                if (key.contains(isInCommit ? "/m/0" : ".pack") && once.compareAndSet(false, true)) {
+                    String mine = store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
+                            .noneMatch(pack -> name.contains(pack.name().hex()))).findFirst().orElseThrow();
+                    store.pass(Duration.ofHours(25));
+                    store.remove(mine); // another compaction takes it for an orphan
+                }
+                return before != null ? before : super.putIfAbsent(key, body, marks);
+            }
+        };
+        Compaction compaction = bucket.compaction(suspended);
+        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
+        assertInstanceOf(Compaction.Result.Failed.class, result, result::toString);
+        assertFound(all);
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B11 a second request for one entry hears nothing before anything is written, and then what the first hears")
+    void twoRequests() {
+        Entry entry = made.entry(500);
+        List<StoreResult> heard = new ArrayList<>();
+        PackPublisher publisher = bucket.publisher();
+        publisher.add(entry, _ -> {});
+        publisher.add(entry, heard::add);
+        assertEquals(List.of(), heard);
+        store.plan(FaultPlan.when(request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
+        publisher.finish();
+        assertEquals(1, heard.size());
+        assertInstanceOf(StoreResult.Failed.class, heard.getFirst());
+        store.plan(FaultPlan.SOUND);
+        publisher.add(entry, heard::add);
+        publisher.add(entry, heard::add);
+        publisher.finish();
+        assertStored(heard.subList(1, 3));
+        assertFound(List.of(entry));
+    }
+
+    /** A proxy that takes user metadata off. */
+    private static final class Stripping extends ForwardingStore {
+        Stripping(ObjectStore to) {
+            super(to);
+        }
+
+        @Override
+        public HeadResult head(String key) {
+            return super.head(key) instanceof HeadResult.Found found
+                    ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : HeadResult.ABSENT;
+        }
+
+        @Override
+        public GetResult get(String key, long limit) {
+            return super.get(key, limit) instanceof GetResult.Found found
+                    ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : GetResult.ABSENT;
+        }
+
+        @Override
+        public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            return super.putIfAbsent(key, body, Marks.NONE);
+        }
+    }
+
+    @Test
+    @DisplayName("S4 a proxy that strips user metadata: packs are published, found, compared and published again all the same")
+    void strippedMetadata() {
+        ObjectStore stripping = new Stripping(store);
+        List<Entry> first = some(3);
+        List<Entry> second = some(3);
+        assertStored(populate(stripping, first));
+        assertStored(populate(stripping, second));
+        assertEquals(2, bucket.newest().number());
+        assertFound(first);
+        Manifest known = bucket.newest();
+        assertEquals(known, assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest());
+        AtomicBoolean once = new AtomicBoolean();
+        ObjectStore lossy = new ForwardingStore(stripping) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                return key.contains("/m/0") && once.compareAndSet(false, true) ? new WriteResult.Unknown(Fault.TIMEOUT) : result;
+            }
+        };
+        List<Entry> third = some(3);
+        assertStored(populate(lossy, third));
+        assertEquals(3, bucket.newest().number());
+        assertFound(third);
+        store.keys().forEach(store::remove); // emptied, and as many numbers again
+        for (int i = 0; i < known.number(); i++) {
+            assertStored(populate(stripping, some(1)));
+        }
+        Manifest now = assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest();
+        assertEquals(bucket.newest().packs().stream().map(PackInfo::name).toList(), now.packs().stream().map(PackInfo::name).toList());
+    }
+
+    @Test
+    @DisplayName("S4 a server that says a manifest is there and never shows it: given up with that cause, not with faster writers")
+    void neverShown() {
+        ObjectStore hiding = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                return key.contains("/m/0") ? WriteResult.PRECONDITION_FAILED : super.putIfAbsent(key, body, marks);
+            }
+        };
+        populate(hiding, some(2)).forEach(result -> {
+            String cause = result instanceof StoreResult.Unknown unknown ? unknown.cause() : assertInstanceOf(StoreResult.Failed.class, result).cause();
+            assertTrue(cause.contains("m/0000000000000001") && !cause.contains("faster"), cause);
+        });
+    }
+
+    @Test
+    @DisplayName("S7 500 to the hint's PUT says nothing: asked again, and published, whether it had landed or not")
+    void hintUnknown() {
+        for (Fault fault : List.of(new Fault.Lost(Fault.ERROR_500), new Fault.AnswerLost(Fault.ERROR_500), new Fault.Lost(Fault.TIMEOUT),
+                new Fault.Conflicting(Fault.Moment.BEFORE))) {
+            store.keys().forEach(store::remove);
+            AtomicBoolean once = new AtomicBoolean();
+            store.plan(request -> request.key().endsWith("newest") && request.operation().startsWith("PUT none") && once.compareAndSet(false, true)
+                    ? fault : new Fault.None());
+            List<Entry> all = some(2);
+            assertStored(populate(store, all));
+            assertTrue(once.get());
+            store.plan(FaultPlan.SOUND);
+            assertFound(all);
+        }
+    }
+}

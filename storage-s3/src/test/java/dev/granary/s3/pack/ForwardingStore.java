@@ -1,0 +1,68 @@
+package dev.granary.s3.pack;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.util.function.Consumer;
+
+/** An object store that hands every request on, for tests that change one answer by overriding its method. Thread-safe if the other one is. */
+class ForwardingStore implements ObjectStore {
+    private final ObjectStore to;
+
+    ForwardingStore(ObjectStore to) {
+        this.to = to;
+    }
+
+    @Override
+    public GetResult get(String key, long limit) {
+        return to.get(key, limit);
+    }
+
+    @Override
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return to.range(key, offset, length, into);
+    }
+
+    @Override
+    public HeadResult head(String key) {
+        return to.head(key);
+    }
+
+    @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return to.put(key, body, marks);
+    }
+
+    @Override
+    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        return to.putIfAbsent(key, body, marks);
+    }
+
+    @Override
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+        return to.replaceIfMatch(key, etag, body, marks);
+    }
+
+    @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        return to.deleteIfMatch(key, etag);
+    }
+
+    @Override
+    public WriteResult delete(String key) {
+        return to.delete(key);
+    }
+
+    @Override
+    public ListResult list(String prefix, Consumer<Listed> visitor) {
+        return to.list(prefix, visitor);
+    }
+
+    @Override
+    public void close() {
+        // the other one belongs to whoever opened it
+    }
+}
