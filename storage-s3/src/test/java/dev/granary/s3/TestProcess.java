@@ -1,0 +1,91 @@
+package dev.granary.s3;
+
+import dev.granary.cache.Id;
+import dev.granary.s3.pack.PackInspector;
+import dev.granary.s3.pack.Packs;
+import dev.granary.s3.store.ObjectStore;
+import java.lang.reflect.Field;
+import java.time.Duration;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+
+/** The bucket tier and the packed bucket of one process, under clocks and threads of the test's, for tests of other packages. */
+public final class TestProcess implements AutoCloseable {
+    private final BucketTier tier;
+    private final PackedBucket packed;
+    private final BucketLayout layout;
+
+    /**
+     * What surrounds a process.
+     *
+     * @param nanos the monotonic clock
+     * @param wallMillis the wall clock
+     * @param pause waits that long
+     * @param random makes names; used by several threads when a node is warmed
+     * @param behind runs what is done behind the callers
+     */
+    public record Surroundings(LongSupplier nanos, LongSupplier wallMillis, Consumer<Duration> pause, RandomGenerator random, Executor behind) {}
+
+    /** Starts a process whose requests all go to {@code store}. */
+    public TestProcess(S3Config config, ObjectStore store, Surroundings surroundings) {
+        Timing timing = new Timing() {
+            @Override
+            public long nanos() {
+                return surroundings.nanos().getAsLong();
+            }
+
+            @Override
+            public void pause(Duration duration) {
+                surroundings.pause().accept(duration);
+            }
+        };
+        this.tier = new BucketTier(config, () -> store, timing, surroundings.random());
+        this.packed = new PackedBucket(config, () -> store, timing, surroundings.random());
+        this.layout = new BucketLayout(config.location());
+        PackInspector.control(packs(tier), surroundings.wallMillis(), surroundings.behind());
+    }
+
+    private static Packs packs(BucketTier tier) {
+        try {
+            Field field = BucketTier.class.getDeclaredField("packs");
+            field.setAccessible(true);
+            return (Packs) ((Lazily<?>) field.get(tier)).get();
+        } catch (NoSuchFieldException | IllegalAccessException e) {
+            throw new IllegalStateException("BucketTier was changed: adapt this class", e);
+        }
+    }
+
+    /** The tier of look-ups and of entries that lie alone. */
+    public BucketTier tier() {
+        return tier;
+    }
+
+    /** What moves packs. */
+    public PackedBucket packed() {
+        return packed;
+    }
+
+    /** The key of an entry that lies alone. */
+    public String keyAlone(Id id) {
+        return layout.entry(id);
+    }
+
+    /** The key of the store marker. */
+    public static String markerKey(S3Config config) {
+        return new BucketLayout(config.location()).marker();
+    }
+
+    /** The body of a store marker with that verdict. */
+    public static byte[] marker(ConditionalWrites writes) {
+        ConditionalDelete deletion = writes == ConditionalWrites.FULL ? ConditionalDelete.HONOURED : ConditionalDelete.NOT_HONOURED;
+        return new StoreMarker(writes, deletion, 0, "").json();
+    }
+
+    @Override
+    public void close() {
+        tier.close();
+        packed.close();
+    }
+}

@@ -1,0 +1,200 @@
+package dev.granary.s3.history;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The objects of a bucket as they truly are, with the states before, so that a server can be played that lags. Thread-safe.
+ *
+ * <p>It holds writes back that are to land late, and has the server's clock, which only tests turn.
+ */
+final class Bucket {
+    /** How far an answer may lag. */
+    private static final long LAG_MILLIS = 10 * 60_000;
+
+    /** An object. */
+    record Stored(byte[] body, Marks marks, String etag, long writtenMillis) {}
+
+    /** A change of one key. */
+    private record Change(String key, @Nullable Stored before, @Nullable Stored after, long atMillis) {}
+
+    /** An older state of one key, or of all. */
+    record Older<T>(T state, boolean hasRemoved) {}
+
+    private final TreeMap<String, Stored> objects = new TreeMap<>();
+    private final List<Change> changes = new ArrayList<>();
+    private final Deque<Runnable> late = new ArrayDeque<>();
+    private final Matching matching;
+    private final boolean keepsMarks;
+    private long nowMillis = 1_700_000_000_000L;
+    private long versions;
+
+    /** What becomes of {@code If-Match}. */
+    enum Matching { KEPT, REFUSED, IGNORED }
+
+    Bucket(Matching matching, boolean keepsMarks) {
+        this.matching = matching;
+        this.keepsMarks = keepsMarks;
+    }
+
+    Matching matching() {
+        return matching;
+    }
+
+    boolean keepsMarks() {
+        return keepsMarks;
+    }
+
+    synchronized long nowMillis() {
+        return nowMillis;
+    }
+
+    synchronized void pass(long millis) {
+        nowMillis += millis;
+    }
+
+    /** How often anything has changed. */
+    synchronized int version() {
+        return changes.size();
+    }
+
+    synchronized Optional<Stored> stored(String key) {
+        return Optional.ofNullable(objects.get(key));
+    }
+
+    synchronized Map<String, Stored> objects() {
+        return new TreeMap<>(objects);
+    }
+
+    /** Writes whatever is there. */
+    synchronized WriteResult put(String key, byte[] body, Marks marks) {
+        Stored next = new Stored(body.clone(), keepsMarks ? marks : Marks.NONE, "v" + versions++, nowMillis);
+        changed(key, next);
+        return new WriteResult.Done(next.etag());
+    }
+
+    synchronized WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks);
+    }
+
+    synchronized WriteResult replace(String key, String etag, byte[] body, Marks marks) {
+        return ifMatch(key, etag, () -> put(key, body, marks));
+    }
+
+    synchronized WriteResult delete(String key) {
+        if (objects.containsKey(key)) {
+            changed(key, null);
+        }
+        return new WriteResult.Done("");
+    }
+
+    synchronized WriteResult delete(String key, String etag) {
+        return ifMatch(key, etag, () -> delete(key));
+    }
+
+    private WriteResult ifMatch(String key, String etag, Supplier<WriteResult> write) {
+        Stored there = objects.get(key);
+        return switch (matching) {
+            case KEPT -> there != null && there.etag().equals(etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
+            case REFUSED -> WriteResult.failed(Trouble.NOT_IMPLEMENTED);
+            case IGNORED -> write.get();
+        };
+    }
+
+    private void changed(String key, @Nullable Stored next) {
+        changes.add(new Change(key, objects.get(key), next, nowMillis));
+        if (next == null) {
+            objects.remove(key);
+        } else {
+            objects.put(key, next);
+        }
+    }
+
+    /** What a server says of a key that has not yet heard of the last change; empty where that was long ago. */
+    synchronized Optional<Older<Optional<Stored>>> before(String key) {
+        for (int i = changes.size() - 1; i >= 0 && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
+            Change change = changes.get(i);
+            if (change.key().equals(key)) {
+                return Optional.of(new Older<>(Optional.ofNullable(change.before()), change.after() == null));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** All objects as they were so many changes ago, or fewer, where those were long ago. */
+    synchronized Older<Map<String, Stored>> ago(int count) {
+        TreeMap<String, Stored> then = new TreeMap<>(objects);
+        boolean hasRemoved = false;
+        for (int i = changes.size() - 1; i >= Math.max(0, changes.size() - count) && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
+            Change change = changes.get(i);
+            hasRemoved |= change.after() == null;
+            if (change.before() == null) {
+                then.remove(change.key());
+            } else {
+                then.put(change.key(), change.before());
+            }
+        }
+        return new Older<>(then, hasRemoved);
+    }
+
+    /** Keeps a write until {@link #land}. */
+    synchronized void hold(Runnable write) {
+        late.add(write);
+    }
+
+    /** Carries out what was held back. */
+    void land() {
+        Runnable next;
+        while ((next = nextLate()) != null) {
+            next.run();
+        }
+    }
+
+    private synchronized @Nullable Runnable nextLate() {
+        return late.poll();
+    }
+
+    /** A part of an object as a server sends it. */
+    GetResult get(Optional<Stored> stored, long offset, long length, long limit) {
+        if (stored.isEmpty()) {
+            return GetResult.ABSENT;
+        }
+        byte[] body = stored.get().body();
+        long from = Math.min(offset, body.length);
+        long count = Math.min(length, body.length - from);
+        if (count > limit) {
+            return new GetResult.TooLarge(limit);
+        }
+        byte[] part = Arrays.copyOfRange(body, (int) from, (int) (from + count));
+        return new GetResult.Found(MemorySegment.ofArray(part), stored.get().etag(), dates(stored.get()), stored.get().marks());
+    }
+
+    HeadResult head(Optional<Stored> stored) {
+        return stored.isEmpty() ? HeadResult.ABSENT
+                : new HeadResult.Found(stored.get().body().length, stored.get().etag(), dates(stored.get()), stored.get().marks());
+    }
+
+    private ServerDates dates(Stored stored) {
+        return new ServerDates(stored.writtenMillis(), nowMillis());
+    }
+
+    static List<ObjectStore.Listed> listed(Map<String, Stored> objects, String prefix) {
+        return objects.entrySet().stream().filter(one -> one.getKey().startsWith(prefix)).map(one -> new ObjectStore.Listed(one.getKey(),
+                one.getValue().body().length, one.getValue().etag(), one.getValue().writtenMillis())).toList();
+    }
+}

@@ -1,0 +1,128 @@
+package dev.granary.s3.history;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.granary.cache.contract.Seed;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What is acknowledged is readable, whatever happens. {@code -Dgranary.histories.runs=N}, or {@code GRANARY_HISTORIES_RUNS}, sets the number of
+ * histories, {@code -Dgranary.histories.first=N} the number of the first one. With {@code -Dgranary.histories.survey=true} a failing history does not
+ * end the run, and a table says which shapes failed how often.
+ */
+class HistoriesTest {
+    private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
+    private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
+    private static final int SHOWN = 6;
+    private static final boolean IS_SURVEY = Boolean.getBoolean("granary.histories.survey");
+
+    /** A history that failed, and how long it is. */
+    private record Failed(int number, int events) {}
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    @DisplayName("A1 A2 A3 A4 A5 R18 random histories of a fleet: what is acknowledged is found until something that may has removed it")
+    void histories() {
+        long start = System.nanoTime();
+        Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);
+        for (int number = FIRST; number < FIRST + RUNS; number++) {
+            History history = history(number, RUNS == 1);
+            try {
+                history.run();
+                if (RUNS == 1) {
+                    System.out.println(history.text());
+                }
+            } catch (Violation e) {
+                if (!IS_SURVEY) {
+                    throw new AssertionError(told(number, e), e);
+                }
+                found.computeIfAbsent(e.shape(), _ -> new ArrayList<>()).add(new Failed(number, history.events()));
+            } catch (RuntimeException | AssertionError e) {
+                throw new AssertionError("history " + number + replay(number), e);
+            } finally {
+                delete(directory.resolve(Integer.toString(number)));
+            }
+        }
+        System.out.println("granary.histories: " + RUNS + " histories in " + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + Seed.VALUE);
+        found.forEach(HistoriesTest::print);
+    }
+
+    /** The shortest are the best to read. */
+    private static void print(Shape shape, List<Failed> failed) {
+        List<Failed> shortest = failed.stream().sorted(Comparator.comparingInt(Failed::events)).limit(SHOWN).toList();
+        System.out.printf("%-32s %6d times; the shortest has %d events; histories %s%n", shape, failed.size(), shortest.getFirst().events(),
+                shortest.stream().map(Failed::number).toList());
+    }
+
+    private History history(int number, boolean isTraced) {
+        return new History(number, directory.resolve(Integer.toString(number)), isTraced);
+    }
+
+    /** The same history once more, for its trace: it must end in the same way. */
+    private String told(int number, Violation first) {
+        History again = history(number, true);
+        delete(directory.resolve(Integer.toString(number)));
+        String same = "the same history again did not fail";
+        try {
+            again.run();
+        } catch (Violation e) {
+            same = String.valueOf(e.getMessage());
+        }
+        return again.text() + "\nhistory " + number + replay(number) + "\n" + first.getMessage()
+                + (same.equals(first.getMessage()) ? "" : "\nNOT THE SAME AGAIN: " + same);
+    }
+
+    private static String replay(int number) {
+        return ", replay with -Dgranary.seed=" + Seed.VALUE + " -Dgranary.histories.first=" + number + " -Dgranary.histories.runs=1";
+    }
+
+    @Test
+    @DisplayName("a history is the same each time")
+    void deterministic() {
+        for (int number : List.of(1, 2, 3, 4, 5, 6, 7, 8)) {
+            assertEquals(course(number), course(number), () -> "history " + number + replay(number));
+        }
+    }
+
+    private String course(int number) {
+        Path own = directory.resolve(Integer.toString(number));
+        History history = history(number, true);
+        Optional<Violation> violation = Optional.empty();
+        try {
+            history.run();
+        } catch (Violation e) {
+            violation = Optional.of(e);
+        } finally {
+            delete(own);
+        }
+        return history.text() + violation.map(Violation::getMessage).orElse("");
+    }
+
+    private static void delete(Path tree) {
+        if (!Files.exists(tree)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(tree)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package dev.granary.s3.history;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** What happened in a history, in order, for people. Thread-safe. */
+final class Trace {
+    private static final int LAST_LINES = 400;
+
+    private final List<String> lines = new ArrayList<>();
+    private final boolean isKept;
+    private int events;
+
+    Trace(boolean isKept) {
+        this.isKept = isKept;
+    }
+
+    synchronized void add(Supplier<String> line) {
+        events++;
+        if (isKept) {
+            lines.add(line.get());
+        }
+    }
+
+    /** How many events there were, which is how long the history is. */
+    synchronized int events() {
+        return events;
+    }
+
+    synchronized String text() {
+        List<String> last = lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size());
+        return String.join("\n", last);
+    }
+}

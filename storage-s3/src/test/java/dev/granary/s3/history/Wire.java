@@ -1,0 +1,229 @@
+package dev.granary.s3.history;
+
+import static dev.granary.s3.history.HonestStore.into;
+import static dev.granary.s3.history.HonestStore.permitted;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** The way of one machine to the bucket, on which a request waits for its turn and may have trouble. */
+final class Wire implements ObjectStore {
+    private final Bucket bucket;
+    private final Ledger ledger;
+    private final Machine machine;
+
+    Wire(Bucket bucket, Ledger ledger, Machine machine) {
+        this.bucket = bucket;
+        this.ledger = ledger;
+        this.machine = machine;
+    }
+
+    @Override
+    public GetResult get(String key, long limit) {
+        return read("GET", key, stored -> bucket.get(stored, 0, Long.MAX_VALUE, limit));
+    }
+
+    @Override
+    public GetResult range(String key, long offset, int length, byte[] into) {
+        return into(read("RANGE", key, stored -> bucket.get(stored, offset, length, length)), into);
+    }
+
+    private GetResult read(String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
+        Trouble trouble = key.endsWith("granary.json") ? Trouble.NONE : machine.request(method, key);
+        GetResult result = permitted(switch (trouble) {
+            case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> fresh(key, answer.apply(bucket.stored(key)));
+            case LOST, ANSWER_LOST -> new GetResult.Unavailable(Trouble.ERROR_500);
+            case LATE -> new GetResult.Unavailable(Trouble.TIMEOUT);
+            case REFUSED -> new GetResult.Unavailable(Trouble.DENIED);
+            case TRUNCATED -> truncated(answer.apply(bucket.stored(key)));
+            case STALE -> answer.apply(stale(key));
+            case SWAPPED -> answer.apply(beside(key));
+            case BARE -> bare(answer.apply(bucket.stored(key)));
+        }, machine.mayList());
+        machine.answered(method, key, trouble, () -> text(result));
+        return result;
+    }
+
+    /** The marker is never old, so that nobody tries the server out. */
+    private GetResult fresh(String key, GetResult result) {
+        return result instanceof GetResult.Found found && key.endsWith("granary.json")
+                ? new GetResult.Found(found.bytes(), found.etag(), ServerDates.NONE, found.marks()) : result;
+    }
+
+    private static GetResult truncated(GetResult sound) {
+        return sound instanceof GetResult.Found found
+                ? new GetResult.Found(found.bytes().asSlice(0, found.bytes().byteSize() * 2 / 3), found.etag(), found.dates(), found.marks()) : sound;
+    }
+
+    private static GetResult bare(GetResult sound) {
+        return sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), found.etag(), ServerDates.NONE, Marks.NONE) : sound;
+    }
+
+    private Optional<Bucket.Stored> stale(String key) {
+        Optional<Bucket.Older<Optional<Bucket.Stored>>> before = bucket.before(key);
+        before.filter(Bucket.Older::hasRemoved).ifPresent(_ -> machine.toldOfWhatIsGone());
+        return before.map(Bucket.Older::state).orElseGet(() -> bucket.stored(key));
+    }
+
+    /** Another object of the same kind; the object itself where there is none. */
+    private Optional<Bucket.Stored> beside(String key) {
+        TreeMap<String, Bucket.Stored> all = new TreeMap<>(bucket.objects());
+        String directory = key.substring(0, key.lastIndexOf('/'));
+        return Optional.ofNullable(all.lowerEntry(key)).filter(one -> one.getKey().startsWith(directory)).map(Map.Entry::getValue)
+                .or(() -> bucket.stored(key));
+    }
+
+    @Override
+    public HeadResult head(String key) {
+        Trouble trouble = machine.request("HEAD", key);
+        HeadResult result = permitted(switch (trouble) {
+            case NONE, TRUNCATED, SWAPPED, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> bucket.head(bucket.stored(key));
+            case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Trouble.ERROR_500);
+            case LATE -> new HeadResult.Unavailable(Trouble.TIMEOUT);
+            case REFUSED -> new HeadResult.Unavailable(Trouble.DENIED);
+            case STALE -> bucket.head(stale(key));
+            case BARE -> bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
+                    ? new HeadResult.Found(found.bytes(), found.etag(), ServerDates.NONE, Marks.NONE) : HeadResult.ABSENT;
+        }, machine.mayList());
+        machine.answered("HEAD", key, trouble, () -> text(result));
+        return result;
+    }
+
+    @Override
+    public WriteResult put(String key, byte[] body, Marks marks) {
+        return write("PUT", key, () -> noted(bucket.put(key, body, marks), () -> ledger.written(key, body)));
+    }
+
+    @Override
+    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        return write("CREATE", key, () -> noted(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body)));
+    }
+
+    @Override
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+        return write("REPLACE", key, () -> noted(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body)));
+    }
+
+    @Override
+    public WriteResult deleteIfMatch(String key, String etag) {
+        Ledger.Remover by = machine.remover();
+        return write("DELETE match", key, () -> noted(bucket.delete(key, etag), () -> ledger.removed(key, by)));
+    }
+
+    @Override
+    public WriteResult delete(String key) {
+        Ledger.Remover by = machine.remover();
+        return write("DELETE", key, () -> noted(bucket.delete(key), () -> ledger.removed(key, by)));
+    }
+
+    private static WriteResult noted(WriteResult result, Runnable note) {
+        if (result instanceof WriteResult.Done) {
+            note.run();
+        }
+        return result;
+    }
+
+    private WriteResult write(String method, String key, Supplier<WriteResult> commit) {
+        Trouble trouble = machine.request(method, key);
+        boolean isConditional = method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
+        WriteResult result = switch (trouble) {
+            case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
+            case LOST -> WriteResult.failed(Trouble.ERROR_500);
+            case ANSWER_LOST -> instead(commit, WriteResult.failed(Trouble.ERROR_500));
+            case LATE -> {
+                bucket.hold(() -> machine.landed(method, key, text(commit.get())));
+                yield WriteResult.failed(Trouble.TIMEOUT);
+            }
+            case CONFLICT -> isConditional ? WriteResult.CONFLICT : commit.get();
+            case REFUSED -> WriteResult.failed(Trouble.DENIED);
+            case CONFLICT_LANDED -> isConditional ? instead(commit, WriteResult.CONFLICT) : commit.get();
+            case FALSE_412 -> isConditional ? WriteResult.PRECONDITION_FAILED : commit.get();
+            case REFUSED_LANDED -> instead(commit, WriteResult.failed(Trouble.DENIED));
+        };
+        machine.answered(method, key, trouble, () -> text(result));
+        return result;
+    }
+
+    private static WriteResult instead(Supplier<WriteResult> commit, WriteResult told) {
+        WriteResult unheard = commit.get();
+        return told;
+    }
+
+    @Override
+    public ListResult list(String prefix, Consumer<Listed> visitor) {
+        Trouble trouble = machine.request("LIST", prefix);
+        Map<String, Bucket.Stored> objects = bucket.objects();
+        switch (trouble) {
+            case LOST, ANSWER_LOST, LATE, REFUSED -> {
+                return new ListResult.Unavailable(Trouble.ERROR_500);
+            }
+            case STALE -> {
+                Bucket.Older<Map<String, Bucket.Stored>> before = bucket.ago(machine.lag());
+                objects = before.state();
+                if (before.hasRemoved()) {
+                    machine.toldOfWhatIsGone();
+                }
+            }
+            case NONE, CONFLICT, TRUNCATED, SWAPPED, BARE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED -> {}
+        }
+        List<Listed> listed = Bucket.listed(objects, prefix);
+        machine.answered("LIST", prefix, trouble, () -> listed.size() + " objects");
+        if (!machine.mayList()) {
+            return new ListResult.Unavailable(Trouble.DENIED);
+        }
+        listed.forEach(visitor);
+        return new ListResult.Complete(listed.size());
+    }
+
+    @Override
+    public void close() {
+        // nothing is held
+    }
+
+    private static String text(GetResult result) {
+        return switch (result) {
+            case GetResult.Found found -> found.bytes().byteSize() + " bytes" + hint(found.bytes());
+            case GetResult.Absent _ -> "404";
+            case GetResult.TooLarge _ -> "too large";
+            case GetResult.Unavailable lost -> lost.failure().toString();
+        };
+    }
+
+    private static String hint(MemorySegment bytes) {
+        return bytes.byteSize() > 3 ? "" : " " + new String(bytes.toArray(ValueLayout.JAVA_BYTE), US_ASCII);
+    }
+
+    private static String text(HeadResult result) {
+        return switch (result) {
+            case HeadResult.Found found -> found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
+            case HeadResult.Absent _ -> "404";
+            case HeadResult.Unavailable lost -> lost.failure().toString();
+        };
+    }
+
+    private static String text(WriteResult result) {
+        return switch (result) {
+            case WriteResult.Done _ -> "done";
+            case WriteResult.PreconditionFailed _ -> "412";
+            case WriteResult.Conflict _ -> "409";
+            case WriteResult.NotAllowed refused -> refused.failure().toString();
+            case WriteResult.NotSent unsent -> unsent.failure().toString();
+            case WriteResult.Unknown lost -> lost.failure().toString();
+        };
+    }
+}

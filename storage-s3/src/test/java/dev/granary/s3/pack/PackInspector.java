@@ -1,0 +1,73 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Sha256;
+import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+
+/** Reads stored packs and manifests for tests of other packages, and puts {@link Packs} under a test's clock and threads. */
+public final class PackInspector {
+    private static final int INDEX_OFFSET_AT = 16;
+
+    private PackInspector() {}
+
+    /**
+     * Gives {@code packs} a wall clock and an executor of the test's. To be called before the first look-up.
+     *
+     * @param executor runs what is done behind the callers
+     */
+    public static void control(Packs packs, LongSupplier wallMillis, Executor executor) {
+        Intervals own = (Intervals) get(packs, "intervals");
+        set(packs, "intervals", new Intervals(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
+        set(packs, "executor", executor);
+    }
+
+    private static Object get(Packs packs, String name) {
+        try {
+            return field(name).get(packs);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void set(Packs packs, String name, Object value) {
+        try {
+            field(name).set(packs, value);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Field field(String name) {
+        try {
+            Field field = Packs.class.getDeclaredField(name);
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException e) {
+            throw new IllegalStateException("Packs was changed: adapt this class", e);
+        }
+    }
+
+    /** The manifest in these bytes; empty if they are none. */
+    public static Optional<Manifest> manifest(byte[] body) {
+        return Manifest.decode(body) instanceof Manifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
+    }
+
+    /** The hashes of the ids of a pack's entries; empty if its index cannot be read. */
+    public static List<Sha256> ids(byte[] pack, String namespace) {
+        if (pack.length < PackIndex.HEADER_BYTES + PackIndex.FOOTER_BYTES) {
+            return List.of();
+        }
+        long offset = ByteBuffer.wrap(pack).getLong(pack.length - PackIndex.FOOTER_BYTES + INDEX_OFFSET_AT);
+        if (offset < PackIndex.HEADER_BYTES || offset > pack.length - PackIndex.FOOTER_BYTES) {
+            return List.of();
+        }
+        return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
+                ? ok.index().places().stream().map(Place::id).toList()
+                : List.of();
+    }
+}
