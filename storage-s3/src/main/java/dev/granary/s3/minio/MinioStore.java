@@ -61,8 +61,7 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
-            String length = answer.headers().get("Content-Length");
-            return BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+            return BoundedBody.read(answer, WholeHeaders.length(answer.headers()), limit);
         });
     }
 
