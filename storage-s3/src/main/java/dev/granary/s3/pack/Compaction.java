@@ -116,7 +116,7 @@ public final class Compaction {
             remover.removeOwn(repacking.written());
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
-        boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0;
+        boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0 || plan.alone().isCut();
         return commit(plan, merge, removable, mayLieAlone ? Manifest.Loose.ALLOWED : loose, repacking);
     }
 

@@ -48,8 +48,9 @@ public final class CompactionPlan {
      * @param redundant those that may be removed
      * @param packed all that a pack has, too, by id: what is found damaged in the pack is taken from here
      * @param tooLarge how many stay alone for ever
+     * @param isCut true if the listing ended at the bound of one plan, so that more entries may lie alone
      */
-    record Alone(List<LooseEntry> fold, List<Redundant> redundant, Map<Sha256, LooseEntry> packed, long tooLarge) {
+    record Alone(List<LooseEntry> fold, List<Redundant> redundant, Map<Sha256, LooseEntry> packed, long tooLarge, boolean isCut) {
         Alone {
             fold = List.copyOf(fold);
             redundant = List.copyOf(redundant);

@@ -24,6 +24,12 @@ final class CompactionPlanner {
     /** Packs that have fewer bytes are put together. */
     private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
 
+    /** How many entries that lie alone one run folds, and how many it removes: a plan has some 500 bytes for each. */
+    static final int MAX_ALONE = 100_000;
+
+    /** How many packs that nobody names one run looks at. */
+    static final int MAX_UNNAMED = 10_000;
+
     private final ObjectStore store;
     private final PackKeys keys;
     private final IndexShelf shelf;
@@ -61,8 +67,8 @@ final class CompactionPlanner {
         ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
             if (named.contains(name)) {
                 present.put(name, object.bytes());
-            } else {
-                unnamed.add(name);
+            } else if (unnamed.size() < MAX_UNNAMED) {
+                unnamed.add(name); // the next run goes on
             }
         }));
         if (packs instanceof ListResult.Unavailable failed) {
@@ -79,13 +85,27 @@ final class CompactionPlanner {
             }
         }
         String prefix = keys.loosePrefix();
-        ListResult entries = store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(this::sort));
+        boolean isCut = false;
+        ListResult entries;
+        try {
+            entries = store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(this::sort));
+        } catch (EnoughListed e) {
+            entries = new ListResult.Complete(0);
+            isCut = true;
+        }
         if (entries instanceof ListResult.Unavailable failed) {
             return new Compaction.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
         }
         return new Compaction.Planned.Ready(new CompactionPlan(manifest,
                 new CompactionPlan.InPacks(merge(), lost, expired(), orphans(unnamed)),
-                new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge), waiting));
+                new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge, isCut), waiting));
+    }
+
+    private static <T> void addTo(List<T> list, T one, int most) {
+        if (list.size() == most) {
+            throw new EnoughListed();
+        }
+        list.add(one);
     }
 
     /**
@@ -143,7 +163,7 @@ final class CompactionPlanner {
         InPack in = packed.get(entry.id());
         if (in == null) {
             if (PackBuilder.fits(entry.bytes())) {
-                fold.add(entry);
+                addTo(fold, entry, MAX_ALONE);
             } else {
                 tooLarge++;
             }
@@ -151,7 +171,7 @@ final class CompactionPlanner {
         }
         packedAndAlone.put(entry.id(), entry);
         if (isOverGrace(in.pack().pack().since())) {
-            redundant.add(new CompactionPlan.Redundant(entry, in.pack(), in.place()));
+            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.place()), MAX_ALONE);
         } else {
             waiting++;
         }
