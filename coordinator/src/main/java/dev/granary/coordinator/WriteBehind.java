@@ -194,7 +194,7 @@ final class WriteBehind implements AutoCloseable {
         public void run() {
             try {
                 work.run();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // an error too: it must not end this thread, nor leave the listener without an answer
                 WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
                 drop(whenFailed, e.toString());
             } finally {
@@ -208,7 +208,7 @@ final class WriteBehind implements AutoCloseable {
         counters.dropped.increment();
         try {
             whenFailed.accept(new StoreResult.Failed(cause));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             WarnOnce.warn("listener", "The listener for published entries failed: " + e);
         }
     }

@@ -10,10 +10,10 @@ import java.util.regex.Pattern;
 
 /** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and so on, see {@code docs/bucket-layout.md}. */
 final class BucketLayout {
-    private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/e/([0-9a-f]{2})/([0-9a-f]{64})");
+    private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*)/e/([0-9a-f]{2})/([0-9a-f]{64})");
 
     private final String prefix;
-    private static final Pattern MANIFEST = Pattern.compile("([a-z0-9-]+/[a-z0-9._-]+)/m/[0-9a-z]+");
+    private static final Pattern MANIFEST = Pattern.compile("([a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*)/m/[0-9a-z]+");
 
     private final String root;
 
