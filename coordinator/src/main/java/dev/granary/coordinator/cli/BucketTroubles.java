@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /** The failures of the buckets that {@code run} has used, one line for each bucket. Not thread-safe. */
 final class BucketTroubles {
@@ -22,9 +24,9 @@ final class BucketTroubles {
     BucketTroubles(List<BucketLayer> buckets, List<LayerStatistics> layers, Published published) {
         this.buckets = List.copyOf(buckets);
         this.layers = List.copyOf(layers);
-        int written = buckets.indexOf(buckets.stream().filter(BucketLayer::isWritable).findFirst().orElse(null));
+        OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();
         for (int i = 0; i < layers.size(); i++) {
-            Optional<String> uploads = i == written ? published.causes().keySet().stream().findFirst() : Optional.empty();
+            Optional<String> uploads = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
             Optional<String> cause = layers.get(i).trouble().or(() -> uploads);
             if (cause.isPresent()) {
                 lines.put(i, cause.get() + counts(layers.get(i), uploads.isPresent() ? published.failed() : 0));

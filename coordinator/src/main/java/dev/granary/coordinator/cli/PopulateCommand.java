@@ -74,7 +74,7 @@ final class PopulateCommand extends StoreCommand {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
             }
             flush(granary, published);
-            Populated populated = new Populated(target.name(), uploadLimit, published, run);
+            Populated populated = new Populated(target, uploadLimit, published, run);
             try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size())) {
                 populated.readBack(new Readback(config.buckets()), progress);
             }

@@ -3,6 +3,7 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Id;
 import dev.granary.coordinator.Readback;
+import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -13,7 +14,7 @@ import java.util.TreeMap;
 
 /** The state of the bucket after {@code populate}: for each kernel that was had, whether the bucket has it, too. Not thread-safe. */
 final class Populated {
-    private final String bucket;
+    private final BucketLayer target;
     private final int uploadLimit;
     private final Published published;
     private final Set<Id> wanted = new LinkedHashSet<>();
@@ -22,8 +23,8 @@ final class Populated {
     private final Map<String, String> notCacheable = new TreeMap<>();
     private Map<Id, String> unreadable = Map.of();
 
-    Populated(String bucket, int uploadLimit, Published published, KernelRun run) {
-        this.bucket = bucket;
+    Populated(BucketLayer target, int uploadLimit, Published published, KernelRun run) {
+        this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
         for (KernelRun.Result.Got got : run.got()) {
@@ -65,7 +66,7 @@ final class Populated {
 
     /** Such as {@code s3://kernels/team-a: 3 published, 2 there already, 0 failed}. */
     String summary() {
-        return bucket + ": " + published.stored() + " published, " + published.present() + " there already, " + published.failed() + " failed"
+        return target.location() + ": " + published.stored() + " published, " + published.present() + " there already, " + published.failed() + " failed"
                 + (pending.isEmpty() ? "" : ", " + pending.size() + " pending")
                 + (unreadable.isEmpty() ? "" : ", " + unreadable.size() + " of them cannot be read");
     }
@@ -79,7 +80,7 @@ final class Populated {
     void complain(PrintWriter err, Path directory) {
         published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
         if (!pending.isEmpty()) {
-            err.println("granary: not published: " + Text.plural(pending.size(), "entry") + ": no answer from " + bucket + " within " + uploadLimit
+            err.println("granary: not published: " + Text.plural(pending.size(), "entry") + ": no answer from " + target.name() + " within " + uploadLimit
                     + " s (--upload-limit)");
         }
         Map<String, Id> examples = new TreeMap<>();
