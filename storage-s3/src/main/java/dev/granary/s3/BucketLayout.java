@@ -10,10 +10,14 @@ import java.util.regex.Pattern;
 
 /** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and so on, see {@code docs/bucket-layout.md}. */
 final class BucketLayout {
-    private static final Pattern ENTRY = Pattern.compile("([a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*)/e/([0-9a-f]{2})/([0-9a-f]{64})");
+    /** A target's path as {@link dev.granary.cache.Target#path()} makes it: none of its names begins with a dot. */
+    private static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
+
+    private static final Pattern ENTRY = Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
+    private static final Pattern PACK = Pattern.compile(NAMESPACE + "/p/[0-9a-f]{64}\\.pack");
 
     private final String prefix;
-    private static final Pattern MANIFEST = Pattern.compile("([a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*)/m/[0-9a-z]+");
+    private static final Pattern MANIFEST = Pattern.compile(NAMESPACE + "/m/[0-9a-z]{1,16}");
 
     private final String root;
 
@@ -52,6 +56,11 @@ final class BucketLayout {
     Optional<String> namespaceOfManifest(String key) {
         Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
         return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
+    }
+
+    /** True where an object is a pack by its key. */
+    boolean isPack(String key) {
+        return key.startsWith(root) && PACK.matcher(key.substring(root.length())).matches();
     }
 
     /** The entry that an object is by its key; empty for anything else. */

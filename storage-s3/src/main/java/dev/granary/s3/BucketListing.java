@@ -1,8 +1,8 @@
 package dev.granary.s3;
 
 import dev.granary.cache.Catalog;
-import dev.granary.cache.Sha256;
 import dev.granary.s3.pack.Packs;
+import dev.granary.s3.pack.ToldEntries;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
@@ -11,16 +11,23 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** Lists what a bucket has: entries that lie alone, and those in packs. For tools; for one use. */
+/**
+ * Lists what a bucket has: entries that lie alone, and those in packs. For tools; for one use.
+ *
+ * <p>Entries are handed on page by page. In memory are some 32 bytes for each entry, and the keys of at most {@value #MAX_PACKS} packs and
+ * {@value #MAX_NAMESPACES} targets; the time of further packs is not told.
+ */
 final class BucketListing {
+    private static final int MAX_PACKS = 100_000;
+    private static final int MAX_NAMESPACES = 10_000;
+
     private final S3Location location;
     private final BucketLayout layout;
     private final ObjectStore store;
     private final Packs.Settings packs;
-    private final Map<String, Set<Sha256>> alone = new TreeMap<>();
+    private final ToldEntries told = new ToldEntries();
     private final Map<String, Long> packWrittenMillis = new HashMap<>();
     private final Set<String> withManifest = new HashSet<>();
 
@@ -36,17 +43,21 @@ final class BucketListing {
             throw new IOException(location + " could not be listed: " + lost.failure());
         }
         for (String namespace : withManifest) {
-            Packs.listing(store, packs, namespace).list(alone.getOrDefault(namespace, Set.of()), packWrittenMillis, visitor);
+            Packs.listing(store, packs, namespace).list(told, packWrittenMillis, visitor);
         }
     }
 
     private void sort(ObjectStore.Listed object, Consumer<Catalog.Listed> visitor) {
         Optional<Catalog.Listed> entry = layout.listed(object);
         if (entry.isPresent()) {
-            alone.computeIfAbsent(entry.get().namespace(), _ -> new HashSet<>()).add(entry.get().hash());
-            visitor.accept(entry.get());
-        } else {
-            packWrittenMillis.put(object.key(), object.lastModifiedMillis());
+            if (told.add(entry.get().namespace(), entry.get().hash())) {
+                visitor.accept(entry.get());
+            }
+        } else if (layout.isPack(object.key())) {
+            if (packWrittenMillis.size() < MAX_PACKS) {
+                packWrittenMillis.put(object.key(), object.lastModifiedMillis());
+            }
+        } else if (withManifest.size() < MAX_NAMESPACES) {
             layout.namespaceOfManifest(object.key()).ifPresent(withManifest::add);
         }
     }

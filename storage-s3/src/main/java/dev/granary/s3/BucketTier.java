@@ -17,6 +17,7 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Traffic;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -60,12 +61,18 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final RecentSet<Sha256> suspects;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
+    private final Traffic traffic;
 
     BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random) {
+        this(config, transport, timing, random, new Traffic());
+    }
+
+    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random, Traffic traffic) {
         this.config = config;
+        this.traffic = traffic;
         this.random = random;
         this.layout = new BucketLayout(config.location());
-        this.store = new ResilientStore(transport, config, timing, counters);
+        this.store = new ResilientStore(transport, config, timing, counters, traffic);
         this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
         this.capabilities = new LearnedCapabilities(config, layout, store,
                 () -> new Probe(store.forTrials(), layout, timing, random), timing);
@@ -80,7 +87,8 @@ public final class BucketTier implements PersistentCache, Catalog {
     /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
     public static BucketTier open(S3Config config) {
         Lazily<SecureRandom> random = new Lazily<>(SecureRandom::new);
-        return new BucketTier(config, () -> ObjectStores.open(config), Timing.SYSTEM, () -> random.get().nextLong());
+        Traffic traffic = new Traffic();
+        return new BucketTier(config, () -> ObjectStores.open(config, traffic), Timing.SYSTEM, () -> random.get().nextLong(), traffic);
     }
 
     @Override
@@ -176,6 +184,11 @@ public final class BucketTier implements PersistentCache, Catalog {
         requireOpen();
     }
 
+    /**
+     * Hands every entry to {@code visitor} once, page by page as the server sends them. What {@code visitor} throws ends the listing and is passed on.
+     *
+     * @throws IOException if the bucket cannot be listed, or the listing does not end: {@code docs/operations.md} has its bounds
+     */
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
@@ -205,6 +218,11 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     private static LoadResult tooLarge(GetResult.TooLarge large) {
         return new LoadResult.Damaged(Damage.TOO_LARGE, "more than " + large.limit() + " bytes");
+    }
+
+    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    public Traffic traffic() {
+        return traffic;
     }
 
     /** What this tier has done so far, and how it is. Sends nothing. */

@@ -1,6 +1,8 @@
 package dev.granary.s3;
 
 import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Traffic;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
@@ -26,7 +28,8 @@ import java.util.function.Supplier;
  * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
  *
  * <p>The breaker opens when at least half of the last {@value #WINDOW} verdicts, and no fewer than {@value #MINIMUM} of them, are failures, or at least
- * half are slow. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
+ * half are slow. It opens at once when the bucket is {@linkplain Silence silent}: five requests to a silent bucket, one after the other, are most of a
+ * minute. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
  * nothing from the other objects of a process that makes few requests (R6).
  */
 final class Guard {
@@ -41,10 +44,15 @@ final class Guard {
     private final Timing timing;
     private final String location;
     private final long patienceNanos;
+    private final Silence silence;
+    private final long pauseSeconds;
+    private volatile String lastFailure = "";
 
-    Guard(S3Config config, Timing timing) {
+    Guard(S3Config config, Timing timing, Traffic traffic) {
         this.timing = timing;
+        this.silence = new Silence(config.silence().toNanos(), traffic);
         this.location = config.location().toString();
+        this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
         this.breaker = CircuitBreaker.of(location, CircuitBreakerConfig.custom()
                 .slidingWindow(WINDOW, MINIMUM, SlidingWindowType.COUNT_BASED)
                 .failureRateThreshold(THRESHOLD_PERCENT)
@@ -102,12 +110,38 @@ final class Guard {
                 record(failed, took);
                 recorded = true;
             }
+            listen(failed, start, recorded);
             return result;
         } finally {
             bulkhead.release();
             if (!recorded) {
                 breaker.releasePermission();
             }
+        }
+    }
+
+    private void listen(Optional<Failure> failed, long startNanos, boolean isVerdict) {
+        if (silence.isOver(failed, startNanos, timing.nanos(), isVerdict)) {
+            lastFailure = failed.map(Failure::toString).orElse(lastFailure);
+            CircuitBreaker.State state = breaker.getState();
+            if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
+                breaker.transitionToOpenState();
+            }
+        }
+    }
+
+    /** A listing: not sent while the breaker is open, and a part of the bucket's silence where it fails. */
+    ListResult callListing(Supplier<ListResult> listing) {
+        if (!breaker.tryAcquirePermission()) {
+            return new ListResult.Unavailable(suspended());
+        }
+        try {
+            long start = timing.nanos();
+            ListResult result = listing.get();
+            listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+            return result;
+        } finally {
+            breaker.releasePermission();
         }
     }
 
@@ -133,7 +167,8 @@ final class Guard {
     }
 
     private Failure suspended() {
-        return Failure.of(Failure.Kind.SUSPENDED, location + " failed or dawdled too often and is left alone for a while");
+        return Failure.of(Failure.Kind.SUSPENDED, location + " failed or was too slow and is left alone for " + pauseSeconds + " s"
+                + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
     }
 
     private Failure busy() {
@@ -150,6 +185,7 @@ final class Guard {
 
     private void record(Optional<Failure> failure, long nanos) {
         if (failure.filter(Guard::isSickness).isPresent()) {
+            lastFailure = failure.get().toString();
             breaker.onError(nanos, TimeUnit.NANOSECONDS, new SickBucket(failure.get().toString()));
         } else {
             breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);

@@ -3,6 +3,7 @@ package dev.granary.s3;
 import dev.granary.s3.aws.AwsTransport;
 import dev.granary.s3.minio.MinioTransport;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Traffic;
 
 /** Makes the object store of a configuration. */
 public final class ObjectStores {
@@ -15,9 +16,14 @@ public final class ObjectStores {
      * @throws IllegalStateException if the client cannot be set up, with what to do
      */
     public static ObjectStore open(S3Config config) {
+        return open(config, new Traffic());
+    }
+
+    /** As {@link #open(S3Config)}; its bytes are told to {@code traffic}. */
+    static ObjectStore open(S3Config config, Traffic traffic) {
         return switch (config.client()) {
-            case AWS -> AwsTransport.open(config.connection());
-            case MINIO -> MinioTransport.open(config.connection());
+            case AWS -> AwsTransport.open(config.connection(), traffic);
+            case MINIO -> MinioTransport.open(config.connection(), traffic);
         };
     }
 }

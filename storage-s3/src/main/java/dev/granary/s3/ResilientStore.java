@@ -4,6 +4,7 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TimeLimited;
+import dev.granary.s3.store.Traffic;
 import dev.granary.s3.store.WriteResult;
 import io.github.resilience4j.retry.Retry;
 import java.time.Duration;
@@ -34,9 +35,14 @@ final class ResilientStore extends LayeredStore {
     private final long roomNanos;
 
     ResilientStore(Supplier<ObjectStore> opener, S3Config config, Timing timing, RequestCounters counters) {
+        this(opener, config, timing, counters, new Traffic());
+    }
+
+    /** A store whose transport tells {@code traffic} of its bytes. */
+    ResilientStore(Supplier<ObjectStore> opener, S3Config config, Timing timing, RequestCounters counters, Traffic traffic) {
         super(counters);
         this.transport = new LazyTransport(opener);
-        this.guard = new Lazily<>(() -> new Guard(config, timing));
+        this.guard = new Lazily<>(() -> new Guard(config, timing, traffic));
         this.counters = counters;
         this.timing = timing;
         this.deadlineNanos = config.loadDeadline().toNanos();
@@ -60,13 +66,16 @@ final class ResilientStore extends LayeredStore {
         return new TrialStore();
     }
 
-    /** Not retried, and not timed by the circuit breaker: it may have many pages, and some were handed over before it failed. */
+    /**
+     * Not retried, and no verdict for the circuit breaker: it may have many pages, and some were handed over before it failed. What it fails of counts
+     * as the bucket's silence all the same, and nothing is sent while the breaker is open.
+     */
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        return transport.call(store -> {
+        return guard.get().callListing(() -> transport.call(store -> {
             counters.list.increment();
             return store.list(prefix, visitor);
-        }, ListResult.Unavailable::new);
+        }, ListResult.Unavailable::new));
     }
 
     @Override
@@ -101,6 +110,11 @@ final class ResilientStore extends LayeredStore {
     private final class Attempts {
         private static final long OVER = -1;
 
+        /** Only a server that answers, and asks to come back, is worth more attempts: each other one may take as long as a stall. */
+        private static final int MOST_UNLESS_ASKED = 3;
+
+        private int sent;
+
         private final Retry.AsyncContext<Optional<Failure>> context = guard.get().attempts();
         private final long start;
         private long pauseMillis = OVER;
@@ -111,10 +125,14 @@ final class ResilientStore extends LayeredStore {
 
         /** True where a request that ended like that is not sent again; asked once for each that was sent. */
         boolean isLast(Optional<Failure> failure) {
-            long pause = context.onResult(failure);
+            long pause = ++sent >= MOST_UNLESS_ASKED && failure.filter(Attempts::isSaid).isEmpty() ? OVER : context.onResult(failure);
             boolean hasTime = deadlineNanos - (timing.nanos() - start) - pause * 1_000_000 >= requestNanos;
             pauseMillis = pause < 0 || !hasTime ? OVER : pause;
             return isOver();
+        }
+
+        private static boolean isSaid(Failure failure) {
+            return failure.kind() == Failure.Kind.THROTTLED || failure.kind() == Failure.Kind.SERVER;
         }
 
         boolean isOver() {

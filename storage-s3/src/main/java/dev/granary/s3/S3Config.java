@@ -9,7 +9,16 @@ import java.util.Optional;
 
 /** The settings of a bucket tier. Immutable; made by {@link #builder} or {@link #parse}. */
 public final class S3Config {
-    private static final Duration PACK_REQUEST = Duration.ofMinutes(2);
+    /** A guard only: progress decides ({@link #PACK_STALL}). A part of 16 MiB needs 28 KiB/s for it, a pack of 64 MiB 110 KiB/s. */
+    private static final Duration PACK_REQUEST = Duration.ofMinutes(10);
+
+    private static final Duration PACK_STALL = Duration.ofSeconds(10);
+
+    /** Two stalls in a row without any progress between, and a retry's pause. */
+    private static final Duration PACK_SILENCE = Duration.ofSeconds(20);
+
+    /** A slow request that makes progress says nothing against a bucket that moves packs. */
+    private static final Duration PACK_SLOW = PACK_REQUEST;
 
     /** A thousand nodes that warm at once are more than a bucket serves at once: who is sent away comes back 0.2, 0.4, ... 6.4 s later. */
     private static final int PACK_ATTEMPTS = 7;
@@ -20,6 +29,8 @@ public final class S3Config {
     private final S3Client client;
     private final S3Access access;
     private final BucketConnection connection;
+    private final Duration stallTimeout;
+    private final Duration silence;
     private final Duration loadDeadline;
     private final Duration slowCall;
     private final Duration breakerPause;
@@ -37,7 +48,10 @@ public final class S3Config {
         this.client = builder.client;
         this.access = builder.access;
         this.connection = new BucketConnection(location.bucket(), builder.endpoint, builder.region, builder.credentials,
-                builder.maxConnections, builder.connectTimeout, builder.requestTimeout);
+                builder.maxConnections, builder.connectTimeout, builder.requestTimeout,
+                shorter(builder.stallTimeout, builder.requestTimeout));
+        this.stallTimeout = builder.stallTimeout;
+        this.silence = builder.silence;
         this.loadDeadline = builder.loadDeadline;
         this.slowCall = builder.slowCall;
         this.breakerPause = builder.breakerPause;
@@ -61,8 +75,8 @@ public final class S3Config {
     }
 
     /**
-     * The same bucket for what moves packs: requests of some MiB may take two minutes, and wait for as long as it takes; a read that fails is sent again
-     * more often, since nobody waits for it.
+     * The same bucket for what moves packs: requests of some MiB may take ten minutes while they make progress, and wait for as long as it takes; a read
+     * that the server turns away is sent again more often, since nobody waits for it.
      */
     S3Config forPacks() {
         Builder settings = new Builder(location);
@@ -76,13 +90,20 @@ public final class S3Config {
         settings.retention = retention;
         settings.producer = producer;
         settings.requestTimeout = PACK_REQUEST;
-        settings.loadDeadline = PACK_REQUEST.multipliedBy(5);
-        settings.slowCall = PACK_REQUEST;
+        settings.stallTimeout = shorter(PACK_STALL, stallTimeout.multipliedBy(2));
+        settings.silence = shorter(PACK_SILENCE, stallTimeout.multipliedBy(4));
+        settings.loadDeadline = PACK_REQUEST.multipliedBy(2);
+        settings.slowCall = PACK_SLOW;
         settings.breakerPause = breakerPause;
         settings.shelves = shelves;
         settings.readAttempts = PACK_ATTEMPTS;
         settings.retryPause = PACK_RETRY_PAUSE;
         return settings.build();
+    }
+
+    /** After how long without any progress of any request the circuit breaker opens, however few have failed. */
+    Duration silence() {
+        return silence;
     }
 
     /** How often a read is sent that fails with what may pass: the first time included. */
@@ -180,6 +201,10 @@ public final class S3Config {
                 + " through " + client.name().toLowerCase(Locale.ROOT);
     }
 
+    private static Duration shorter(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
     /** Collects settings. Not thread-safe. */
     public static final class Builder {
         private S3Location location;
@@ -191,6 +216,8 @@ public final class S3Config {
         private int maxConnections = 64;
         private Duration connectTimeout = Duration.ofSeconds(2);
         private Duration requestTimeout = Duration.ofSeconds(8);
+        private Duration stallTimeout = Duration.ofSeconds(5);
+        private Duration silence = Duration.ofSeconds(10);
         private Duration loadDeadline = Duration.ofSeconds(10);
         private Duration slowCall = Duration.ofSeconds(3);
         private Duration breakerPause = Duration.ofSeconds(30);
@@ -282,6 +309,15 @@ public final class S3Config {
         /** How long one request may take, body included; default 8 s. */
         public Builder requestTimeout(Duration timeout) {
             this.requestTimeout = positive(timeout, "request timeout");
+            return this;
+        }
+
+        /**
+         * How long a request may go without progress: a kibibyte sent or received, or the head of its answer; default 5 s. Requests that move packs
+         * get twice that, at most 10 s. It counts no more than the request timeout.
+         */
+        public Builder stallTimeout(Duration timeout) {
+            this.stallTimeout = positive(timeout, "stall timeout");
             return this;
         }
 

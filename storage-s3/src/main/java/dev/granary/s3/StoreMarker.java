@@ -6,10 +6,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.granary.s3.store.ServerDates;
 import java.io.IOException;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.format.DateTimeParseException;
 import java.util.Arrays;
 
 /**
@@ -83,8 +84,8 @@ record StoreMarker(ConditionalWrites writes, ConditionalDelete deletion, long pr
 
     private static long millis(String text) {
         try {
-            return text.isEmpty() ? 0 : Instant.parse(text).toEpochMilli();
-        } catch (DateTimeParseException e) {
+            return text.isEmpty() ? 0 : ServerDates.millis(Instant.parse(text));
+        } catch (DateTimeException e) {
             return 0;
         }
     }

@@ -25,6 +25,7 @@ import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.ContentStreamProvider;
+import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
@@ -42,10 +43,13 @@ final class AwsStore implements ObjectStore {
     private static final String TYPE = "application/octet-stream";
 
     private final S3Client client;
+    private final SdkHttpClient http;
     private final String bucket;
 
-    AwsStore(S3Client client, String bucket) {
+    /** Owns both: a client closes no HTTP client that it was given. */
+    AwsStore(S3Client client, SdkHttpClient http, String bucket) {
         this.client = client;
+        this.http = http;
         this.bucket = bucket;
     }
 
@@ -185,12 +189,16 @@ final class AwsStore implements ObjectStore {
             if (page.isTruncated() == null) { // the SDK makes an empty listing of whatever comes with status 200
                 return new ListResult.Unavailable(Failure.of(Failure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
             }
+            int onPage = 0;
             for (S3Object object : page.contents()) {
-                visitor.accept(listed(object));
-                count++;
+                if (object.key() != null && object.key().startsWith(prefix)) {
+                    visitor.accept(listed(object));
+                    onPage++;
+                }
             }
+            count += onPage;
             next = page.nextContinuationToken();
-            Optional<Failure> wrong = page.isTruncated() ? pages.more(page.contents().size(), next) : Optional.empty();
+            Optional<Failure> wrong = page.isTruncated() ? pages.more(onPage, next) : Optional.empty();
             if (wrong.isPresent()) {
                 return new ListResult.Unavailable(wrong.get());
             }
@@ -201,12 +209,13 @@ final class AwsStore implements ObjectStore {
 
     private static Listed listed(S3Object object) {
         return new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
-                object.lastModified() == null ? 0 : object.lastModified().toEpochMilli());
+                ServerDates.millis(object.lastModified()));
     }
 
     @Override
     public void close() {
         client.close();
+        http.close();
     }
 
     private static RequestBody content(byte[] body) {

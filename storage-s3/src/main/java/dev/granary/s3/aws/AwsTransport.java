@@ -2,16 +2,22 @@ package dev.granary.s3.aws;
 
 import dev.granary.s3.store.BucketConnection;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StallDetector;
+import dev.granary.s3.store.Traffic;
 import java.time.Duration;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration;
+import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
+import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 
 /**
  * Makes the object store of the AWS SDK: the synchronous client over Apache HTTP 5.
+ *
+ * <p>The SDK's deadline is a total for each request; {@link StallDetector} ends those that make no progress.
  *
  * <p>Settings that every server accepted: bodies are sent whole (no aws-chunked framing), checksums only where S3 demands them, no retries
  * by the SDK. See {@code docs/decisions/0003-object-store-transports.md}.
@@ -26,15 +32,23 @@ public final class AwsTransport {
      * @throws IllegalStateException if there is no region, with what to do
      */
     public static ObjectStore open(BucketConnection connection) {
-        var builder = S3Client.builder()
-                .region(Surroundings.region(connection))
-                .credentialsProvider(Surroundings.credentials(connection))
-                .httpClientBuilder(Apache5HttpClient.builder()
+        return open(connection, new Traffic());
+    }
+
+    /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
+    public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+        Region region = Surroundings.region(connection);
+        SdkHttpClient http = new WatchedHttpClient(Apache5HttpClient.builder()
                         .maxConnections(connection.maxConnections())
                         .connectionTimeout(connection.connectTimeout())
                         .connectionAcquisitionTimeout(connection.requestTimeout())
                         .socketTimeout(connection.requestTimeout())
-                        .connectionMaxIdleTime(Duration.ofSeconds(30)))
+                        .connectionMaxIdleTime(Duration.ofSeconds(30))
+                        .build(), new StallDetector(connection.stallTimeout(), traffic));
+        var builder = S3Client.builder()
+                .region(region)
+                .credentialsProvider(Surroundings.credentials(connection))
+                .httpClient(http)
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
                         .addExecutionInterceptor(new BoundedAnswers())
@@ -46,6 +60,6 @@ public final class AwsTransport {
                 .serviceConfiguration(s3 -> s3.chunkedEncodingEnabled(false)
                         .pathStyleAccessEnabled(connection.endpoint().isPresent()));
         connection.endpoint().ifPresent(builder::endpointOverride);
-        return new AwsStore(builder.build(), connection.bucket());
+        return new AwsStore(builder.build(), http, connection.bucket());
     }
 }

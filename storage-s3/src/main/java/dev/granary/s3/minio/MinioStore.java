@@ -10,6 +10,7 @@ import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.Pages;
 import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.WriteResult;
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;
@@ -46,12 +47,14 @@ final class MinioStore implements ObjectStore {
     private final MinioClient client;
     private final MinioAsyncClient pages;
     private final OkHttpClient http;
+    private final StallDetector stalls;
     private final String bucket;
 
-    MinioStore(MinioClient client, MinioAsyncClient pages, OkHttpClient http, String bucket) {
+    MinioStore(MinioClient client, MinioAsyncClient pages, OkHttpClient http, StallDetector stalls, String bucket) {
         this.client = client;
         this.pages = pages;
         this.http = http;
+        this.stalls = stalls;
         this.bucket = bucket;
     }
 
@@ -181,7 +184,7 @@ final class MinioStore implements ObjectStore {
             try {
                 ListBucketResultV2 answer = page(prefix, next);
                 for (Item item : answer.contents()) {
-                    page.add(listed(item, answer.encodingType()));
+                    listed(item, answer.encodingType()).filter(object -> object.key().startsWith(prefix)).ifPresent(page::add);
                 }
                 next = answer.isTruncated() ? Objects.requireNonNullElse(answer.nextContinuationToken(), "") : null;
             } catch (MinioException e) {
@@ -211,16 +214,22 @@ final class MinioStore implements ObjectStore {
         }
     }
 
-    private static Listed listed(Item item, @Nullable String encoding) {
+    /** Empty for an item without a key. */
+    private static Optional<Listed> listed(Item item, @Nullable String encoding) {
         item.setEncodingType(encoding);
-        long modified = item.lastModified() == null ? 0 : item.lastModified().toInstant().toEpochMilli();
-        return new Listed(item.objectName(), item.size(), unquoted(item.etag()), modified);
+        @Nullable String key = item.objectName();
+        if (key == null) {
+            return Optional.empty();
+        }
+        long modified = ServerDates.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
+        return Optional.of(new Listed(key, item.size(), unquoted(item.etag()), modified));
     }
 
     @Override
     public void close() {
         http.dispatcher().executorService().shutdown();
         http.connectionPool().evictAll();
+        stalls.close();
     }
 
     private static Map<String, String> metadata(Marks marks) {

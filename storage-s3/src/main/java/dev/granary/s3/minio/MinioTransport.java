@@ -3,6 +3,8 @@ package dev.granary.s3.minio;
 import dev.granary.s3.aws.Surroundings;
 import dev.granary.s3.store.BucketConnection;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StallDetector;
+import dev.granary.s3.store.Traffic;
 import io.minio.MinioAsyncClient;
 import io.minio.MinioClient;
 import io.minio.credentials.Credentials;
@@ -34,6 +36,12 @@ public final class MinioTransport {
      * @throws IllegalStateException if there is no region, with what to do
      */
     public static ObjectStore open(BucketConnection connection) {
+        return open(connection, new Traffic());
+    }
+
+    /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
+    public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+        StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
@@ -45,6 +53,7 @@ public final class MinioTransport {
                 .callTimeout(connection.requestTimeout())
                 .readTimeout(connection.requestTimeout())
                 .writeTimeout(connection.requestTimeout())
+                .addInterceptor(new Watching(stalls))
                 .addNetworkInterceptor(new StrayBytes())
                 .addNetworkInterceptor(new BoundedAnswers())
                 .retryOnConnectionFailure(false)
@@ -65,7 +74,7 @@ public final class MinioTransport {
                 .httpClient(http)
                 .build();
         pages.setRetry(Set.of(), 0L, 0);
-        return new MinioStore(client, pages, http, connection.bucket());
+        return new MinioStore(client, pages, http, stalls, connection.bucket());
     }
 
     /** Takes {@code Retry-After} off an answer: OkHttp sends a request again by itself where a 503 says {@code Retry-After: 0}. */

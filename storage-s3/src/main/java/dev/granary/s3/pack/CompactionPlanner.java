@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Finds out what there is to be compacted: looks, and changes nothing. For one use.
@@ -26,6 +27,12 @@ final class CompactionPlanner {
 
     /** Longer than any writer takes from writing a pack to naming it. */
     private static final Duration LONGEST_COMMIT = Duration.ofHours(1);
+
+    /** How many entries that lie alone one run folds, and how many it removes: a plan has some 500 bytes for each. */
+    static final int MAX_ALONE = 100_000;
+
+    /** How many packs that nobody names one run looks at. */
+    static final int MAX_UNNAMED = 10_000;
 
     private final ObjectStore store;
     private final PackKeys keys;
@@ -71,8 +78,9 @@ final class CompactionPlanner {
         }
         String prefix = keys.loosePrefix();
         List<Sha256> unnamed = new ArrayList<>();
-        ListResult entries = store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(this::sort));
-        ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).filter(name -> !named.contains(name)).ifPresent(unnamed::add));
+        ListResult entries = listed(prefix, object -> LooseEntry.of(object, prefix).ifPresent(this::sort));
+        ListResult packs = listed(keys.packPrefix(), object -> keys.nameOfPack(object.key()).filter(name -> !named.contains(name))
+                .ifPresent(name -> addTo(unnamed, name, MAX_UNNAMED)));
         for (ListResult listed : List.of(entries, packs)) {
             if (listed instanceof ListResult.Unavailable failed) {
                 return new Compaction.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
@@ -81,6 +89,22 @@ final class CompactionPlanner {
         return new Compaction.Planned.Ready(new CompactionPlan(manifest,
                 new CompactionPlan.InPacks(merge(), lost, expired(), unnamed.stream().filter(this::isOrphan).toList()),
                 new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge), waiting));
+    }
+
+    /** A listing, or as much of it as one run is to deal with: the next run goes on. */
+    private ListResult listed(String prefix, Consumer<ObjectStore.Listed> visitor) {
+        try {
+            return store.list(prefix, visitor);
+        } catch (EnoughListed e) {
+            return new ListResult.Complete(0);
+        }
+    }
+
+    private static <T> void addTo(List<T> list, T one, int most) {
+        if (list.size() == most) {
+            throw new EnoughListed();
+        }
+        list.add(one);
     }
 
     /** One wrong answer is not enough to give a pack up. */
@@ -128,7 +152,7 @@ final class CompactionPlanner {
         InPack in = packed.get(entry.id());
         if (in == null) {
             if (PackBuilder.fits(entry.bytes())) {
-                fold.add(entry);
+                addTo(fold, entry, MAX_ALONE);
             } else {
                 tooLarge++;
             }
@@ -136,7 +160,7 @@ final class CompactionPlanner {
         }
         packedAndAlone.put(entry.id(), entry);
         if (isOverGrace(in.pack().pack().since())) {
-            redundant.add(new CompactionPlan.Redundant(entry, in.pack(), in.place()));
+            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.place()), MAX_ALONE);
         } else {
             waiting++;
         }

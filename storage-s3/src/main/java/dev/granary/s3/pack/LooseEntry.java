@@ -19,6 +19,9 @@ record LooseEntry(Sha256 id, String key, long bytes, String etag) {
 
     /** The entry that an object under {@code prefix} is by its key; empty for anything else. */
     static Optional<LooseEntry> of(ObjectStore.Listed object, String prefix) {
+        if (!object.key().startsWith(prefix)) {
+            return Optional.empty(); // of a server that lists what nobody asked for
+        }
         Matcher name = NAME.matcher(object.key().substring(prefix.length()));
         return name.matches() && name.group(2).startsWith(name.group(1))
                 ? Optional.of(new LooseEntry(Sha256.parse(name.group(2)), object.key(), object.bytes(), object.etag()))

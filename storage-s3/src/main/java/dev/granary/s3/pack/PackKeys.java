@@ -47,7 +47,8 @@ public final class PackKeys {
 
     /** The name of the pack that an object under {@link #packPrefix} is by its key; empty for anything else. */
     Optional<Sha256> nameOfPack(String key) {
-        Matcher name = PACK.matcher(key.substring(packPrefix().length()));
+        String prefix = packPrefix();
+        Matcher name = PACK.matcher(key.startsWith(prefix) ? key.substring(prefix.length()) : "");
         return name.matches() ? Optional.of(Sha256.parse(name.group(1))) : Optional.empty();
     }
 

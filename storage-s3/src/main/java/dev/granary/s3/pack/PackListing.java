@@ -1,12 +1,9 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Catalog;
-import dev.granary.cache.Sha256;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 
 /** Tells which entries the packs of one target have, for tools. */
@@ -26,22 +23,21 @@ public final class PackListing {
     /**
      * Hands over every entry that a pack has, once. A pack that is missing or damaged has none.
      *
-     * @param except entries that are told already
+     * @param told entries that are told already; those that this hands over are added
      * @param writtenMillis when each pack was written, by its key, in milliseconds since 1970; 0 where that is not known
      * @throws IOException if the bucket cannot be read
      */
-    public void list(Set<Sha256> except, Map<String, Long> writtenMillis, Consumer<Catalog.Listed> visitor) throws IOException {
+    public void list(ToldEntries told, Map<String, Long> writtenMillis, Consumer<Catalog.Listed> visitor) throws IOException {
         Manifest manifest = switch (log.newest(Manifest.NONE)) {
             case ManifestLog.Newest.Found found -> found.manifest();
             case ManifestLog.Newest.Unavailable lost -> throw new IOException("The manifest of packs cannot be read: " + lost.cause());
         };
-        Set<Sha256> told = new HashSet<>(except);
         for (PackInfo pack : manifest.packs()) {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
             switch (TargetPacks.fetchIndex(pack, keys, shelf, store)) {
                 case TargetPacks.Indexed.Ok ok -> {
                     for (Place place : ok.index().places()) {
-                        if (told.add(place.id())) {
+                        if (told.add(keys.namespace(), place.id())) {
                             visitor.accept(new Catalog.Listed(keys.namespace(), place.id(), place.length(), written));
                         }
                     }

@@ -108,7 +108,11 @@ public final class Warming {
         }
         if (alone == Alone.READ && manifest.loose() == Manifest.Loose.ALLOWED) {
             String prefix = keys.loosePrefix();
-            plan.listed(store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(plan::add)));
+            try {
+                plan.listed(store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(plan::add)));
+            } catch (EnoughListed e) {
+                plan.isCut();
+            }
         }
         return plan;
     }

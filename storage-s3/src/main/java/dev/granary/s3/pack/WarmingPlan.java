@@ -8,9 +8,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.LongStream;
 
 /** What a {@link Warming} is to read. Does not change once it is handed out. */
 public final class WarmingPlan {
+    /** How many entries outside of packs one plan has at most. */
+    static final int MAX_ALONE = 100_000;
+
     private final long partBytes;
     private final Predicate<Sha256> wanted;
     private final Set<Sha256> seen = new HashSet<>();
@@ -41,12 +45,19 @@ public final class WarmingPlan {
         }
     }
 
-    /** Adds an entry that lies alone, if it is wanted and in no pack. */
+    /**
+     * Adds an entry that lies alone, if it is wanted and in no pack.
+     *
+     * @throws EnoughListed if {@value #MAX_ALONE} were added: a plan has some 500 bytes for each
+     */
     void add(LooseEntry entry) {
-        if (!seen.add(entry.id())) {
+        if (seen.contains(entry.id())) {
             return;
         }
         if (wanted.test(entry.id())) {
+            if (alone.size() == MAX_ALONE) {
+                throw new EnoughListed();
+            }
             alone.add(entry);
         } else {
             present++;
@@ -57,6 +68,10 @@ public final class WarmingPlan {
         if (result instanceof ListResult.Unavailable failed) {
             unlisted = Optional.of(failed.failure().toString());
         }
+    }
+
+    void isCut() {
+        unlisted = Optional.of("more than " + MAX_ALONE + " entries lie outside of packs; granary compact puts them into packs");
     }
 
     List<Part> parts() {
@@ -79,7 +94,7 @@ public final class WarmingPlan {
 
     /** How many bytes will come, with what lies between the entries. */
     public long bytes() {
-        return parts.stream().mapToLong(Part::length).sum() + alone.stream().mapToLong(LooseEntry::bytes).sum();
+        return Sizes.sum(LongStream.concat(parts.stream().mapToLong(Part::length), alone.stream().mapToLong(LooseEntry::bytes)));
     }
 
     /** How many entries are there and not wanted. */

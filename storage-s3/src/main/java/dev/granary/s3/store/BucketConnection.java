@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param maxConnections how many requests may be under way at once
  * @param connectTimeout how long a connection may take
  * @param requestTimeout how long a request may take as a whole, body included
+ * @param stallTimeout how long a request may go without progress, as {@link StallDetector} defines it; the first byte of the answer included
  */
 public record BucketConnection(
         String bucket,
@@ -22,7 +23,8 @@ public record BucketConnection(
         Optional<Credentials> credentials,
         int maxConnections,
         Duration connectTimeout,
-        Duration requestTimeout) {
+        Duration requestTimeout,
+        Duration stallTimeout) {
     /** The region that requests to an endpoint are signed for where nobody chose one. */
     public static final String ENDPOINT_REGION = "us-east-1";
 

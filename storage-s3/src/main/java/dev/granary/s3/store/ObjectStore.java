@@ -72,7 +72,12 @@ public interface ObjectStore extends AutoCloseable {
     /** Deletes an object; done as well where there was none. */
     WriteResult delete(String key);
 
-    /** Hands every object whose key begins with {@code prefix} to {@code visitor}, in the order of keys, page by page. */
+    /**
+     * Hands every object whose key begins with {@code prefix} to {@code visitor}, in the order of keys, page by page: no more than a page is in memory.
+     * Objects without such a key, or without a key, are left out. {@link Pages} bounds the listing as a whole.
+     *
+     * @param visitor called by the calling thread; what it throws ends the listing and is passed on
+     */
     ListResult list(String prefix, Consumer<Listed> visitor);
 
     /** Frees connections. Further calls of {@code close} do nothing. */

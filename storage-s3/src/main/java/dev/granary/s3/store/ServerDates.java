@@ -1,9 +1,10 @@
 package dev.granary.s3.store;
 
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
-import java.time.format.DateTimeParseException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +27,21 @@ public record ServerDates(long lastModifiedMillis, long nowMillis) {
     public Optional<Duration> age() {
         return lastModifiedMillis == 0 || nowMillis == 0
                 ? Optional.empty()
-                : Optional.of(Duration.ofMillis(Math.max(0, nowMillis - lastModifiedMillis)));
+                : Optional.of(Duration.ofMillis(lastModifiedMillis > nowMillis ? 0 : difference(nowMillis, lastModifiedMillis)));
+    }
+
+    private static long difference(long later, long earlier) {
+        long difference = later - earlier;
+        return difference < 0 ? Long.MAX_VALUE : difference; // over the range of a long
+    }
+
+    /** A date in milliseconds since 1970; 0 for none, and for one that milliseconds cannot tell. */
+    public static long millis(@Nullable Instant date) {
+        try {
+            return date == null ? 0 : date.toEpochMilli();
+        } catch (ArithmeticException e) {
+            return 0;
+        }
     }
 
     private static long millis(@Nullable String header) {
@@ -34,8 +49,8 @@ public record ServerDates(long lastModifiedMillis, long nowMillis) {
             return 0;
         }
         try {
-            return ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant().toEpochMilli();
-        } catch (DateTimeParseException e) {
+            return millis(ZonedDateTime.parse(header, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant());
+        } catch (DateTimeException e) {
             return 0;
         }
     }

@@ -1,0 +1,136 @@
+package dev.granary.s3.aws;
+
+import dev.granary.s3.store.StallDetector;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.http.AbortableInputStream;
+import software.amazon.awssdk.http.ContentStreamProvider;
+import software.amazon.awssdk.http.ExecutableHttpRequest;
+import software.amazon.awssdk.http.HttpExecuteRequest;
+import software.amazon.awssdk.http.HttpExecuteResponse;
+import software.amazon.awssdk.http.SdkHttpClient;
+
+/**
+ * An HTTP client of the SDK whose requests end when their bytes stop moving. The SDK's own deadlines are totals, and a socket's covers single reads only:
+ * neither ends a server that does not read a body, or that sends a byte now and then.
+ */
+final class WatchedHttpClient implements SdkHttpClient {
+    private final SdkHttpClient client;
+    private final StallDetector stalls;
+
+    WatchedHttpClient(SdkHttpClient client, StallDetector stalls) {
+        this.client = client;
+        this.stalls = stalls;
+    }
+
+    @Override
+    public ExecutableHttpRequest prepareRequest(HttpExecuteRequest request) {
+        return new WatchedRequest(request);
+    }
+
+    @Override
+    public String clientName() {
+        return client.clientName();
+    }
+
+    @Override
+    public void close() {
+        client.close();
+        stalls.close();
+    }
+
+    /** One request. For one thread, but for {@link #abort}. */
+    private final class WatchedRequest implements ExecutableHttpRequest {
+        private final ExecutableHttpRequest request;
+        private final AtomicReference<StallDetector.@Nullable Watch> watched = new AtomicReference<>();
+
+        WatchedRequest(HttpExecuteRequest asked) {
+            this.request = client.prepareRequest(watched(asked));
+        }
+
+        private HttpExecuteRequest watched(HttpExecuteRequest asked) {
+            HttpExecuteRequest.Builder builder = HttpExecuteRequest.builder().request(asked.httpRequest());
+            asked.metricCollector().ifPresent(builder::metricCollector);
+            asked.contentStreamProvider().ifPresent(content -> builder.contentStreamProvider(new Sent(content)));
+            return builder.build();
+        }
+
+        @Override
+        public HttpExecuteResponse call() throws IOException {
+            StallDetector.Watch watch = stalls.watch(request::abort);
+            watched.set(watch);
+            boolean isReading = false;
+            try {
+                HttpExecuteResponse answer = request.call();
+                watch.answered();
+                Optional<AbortableInputStream> body = answer.responseBody();
+                isReading = body.isPresent();
+                return isReading
+                        ? HttpExecuteResponse.builder().response(answer.httpResponse()).responseBody(read(body.get(), watch)).build()
+                        : answer;
+            } catch (IOException e) {
+                throw watch.told(e);
+            } finally {
+                if (!isReading) {
+                    watch.close();
+                }
+            }
+        }
+
+        private AbortableInputStream read(AbortableInputStream body, StallDetector.Watch watch) {
+            return AbortableInputStream.create(watch.body(body), () -> {
+                watch.close();
+                body.abort();
+            });
+        }
+
+        @Override
+        public void abort() {
+            request.abort();
+        }
+
+        private void sent(int bytes) {
+            StallDetector.Watch watch = watched.get();
+            if (watch != null) {
+                watch.moved(bytes);
+            }
+        }
+
+        /** A body that tells what of it was sent. */
+        private final class Sent implements ContentStreamProvider {
+            private final ContentStreamProvider content;
+
+            Sent(ContentStreamProvider content) {
+                this.content = content;
+            }
+
+            @Override
+            public InputStream newStream() {
+                return new FilterInputStream(content.newStream()) {
+                    @Override
+                    public int read() throws IOException {
+                        int value = in.read();
+                        sent(value < 0 ? 0 : 1);
+                        return value;
+                    }
+
+                    @Override
+                    public int read(byte[] into, int offset, int length) throws IOException {
+                        int read = in.read(into, offset, length);
+                        sent(read);
+                        return read;
+                    }
+                };
+            }
+
+            @Override
+            public String name() {
+                return content.name();
+            }
+        }
+    }
+}

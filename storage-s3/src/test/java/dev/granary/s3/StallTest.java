@@ -1,0 +1,154 @@
+package dev.granary.s3;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Both transports, and the layers around them, against servers that make no progress. Totals are minutes here: a test that waits for one fails. */
+class StallTest {
+    private static final Duration STALL = Duration.ofMillis(100);
+    private static final Duration TOTAL = Duration.ofMinutes(10);
+    private static final String FOUND = "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1000000\r\n\r\n";
+
+    private final TestEntries entries = new TestEntries(StallTest.class.getName());
+    private final LyingServer server = new LyingServer();
+
+    StallTest() throws IOException {}
+
+    @AfterEach
+    void close() throws IOException {
+        server.close();
+    }
+
+    private S3Config config(S3Client client) {
+        return config(client, STALL);
+    }
+
+    private S3Config config(S3Client client, Duration stall) {
+        return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret").requestTimeout(TOTAL)
+                .loadDeadline(TOTAL.multipliedBy(2)).stallTimeout(stall).slowCall(TOTAL).build();
+    }
+
+    private static void assertStalled(Failure failure) {
+        assertEquals(Failure.Kind.TIMEOUT, failure.kind(), failure::toString);
+        assertTrue(failure.message().contains("moved for 100 ms"), failure::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and says so")
+    void stalls(S3Client client) {
+        try (ObjectStore store = ObjectStores.open(config(client))) {
+            for (LyingServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
+                server.tell(lie);
+                assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000)).failure());
+                assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.range("key", 0, 1000, new byte[1000])).failure());
+            }
+            server.tell(server.silence());
+            assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key")).failure());
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], Marks.NONE)).failure());
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key")).failure());
+            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
+            server.tell(server.thenSilence("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<?xml version=\"1.0\"?>"));
+            assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
+            server.tell(server.thenSilence("HTTP/1.1 500 No\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<Error>"));
+            assertTrue(store.head("key") instanceof HeadResult.Unavailable);
+            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], Marks.NONE));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S5 A9 a server that does not read a body of 16 MiB: the write ends at the stall limit")
+    void unread(S3Client client) {
+        server.leaveBodies();
+        try (ObjectStore store = ObjectStores.open(config(client))) {
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[16 << 20], Marks.NONE)).failure());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S5 a slow server that makes progress is waited for, far beyond the stall limit, and its bytes are told")
+    void slow(S3Client client) {
+        int pieces = 20;
+        Traffic traffic = new Traffic();
+        server.tell(out -> {
+            out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + pieces * 2048 + "\r\n\r\n").getBytes(ISO_8859_1));
+            for (int i = 0; i < pieces; i++) {
+                out.write(new byte[2048]);
+                out.flush();
+                Thread.sleep(150); // one and a half times the limit in all
+            }
+        });
+        try (ObjectStore store = ObjectStores.open(config(client, Duration.ofSeconds(2)), traffic)) {
+            assertEquals(pieces * 2048, assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000)).bytes().byteSize());
+        }
+        assertEquals(pieces * 2048, traffic.receivedBytes());
+        assertEquals(Duration.ZERO, traffic.quiet());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
+    void silentBucket(S3Client client) {
+        server.tell(server.silence());
+        try (BucketTier tier = BucketTier.open(config(client))) {
+            LoadResult.Unavailable first = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+            assertTrue(first.cause().contains("100 ms"), first::cause);
+            int sent = server.requests();
+            for (int i = 0; i < 100; i++) {
+                String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
+                assertTrue(cause.contains("left alone for 30 s, after: ") && cause.contains("100 ms"), cause);
+            }
+            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
+            IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
+            assertTrue(unlisted.getMessage().contains("100 ms"), unlisted::getMessage);
+            assertEquals(sent, server.requests());
+            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S5 A9 a bucket for packs that falls silent after a hundred answers: a hundred reads, one after the other, send at most four requests")
+    void packsFallSilent(S3Client client) throws Exception {
+        AtomicInteger count = new AtomicInteger();
+        LyingServer.Lie well = LyingServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
+        server.tell(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
+        S3Config config = config(client, Duration.ofMillis(500)).forPacks();
+        Traffic traffic = new Traffic();
+        try (ResilientStore store = new ResilientStore(() -> ObjectStores.open(config, traffic), config, Timing.SYSTEM, new RequestCounters(), traffic)) {
+            for (int i = 0; i < 100; i++) {
+                assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
+            }
+            for (int i = 0; i < 100; i++) { // one after the other, as a planner reads indexes
+                assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10));
+            }
+            assertTrue(server.requests() <= 104, () -> server.requests() + " requests");
+            assertEquals(BucketStatistics.Breaker.OPEN, store.breaker());
+        }
+    }
+}
