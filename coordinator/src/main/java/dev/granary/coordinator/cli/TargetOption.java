@@ -13,6 +13,11 @@ final class TargetOption {
             description = "a target as granary ls and doctor show it; may be given several times; default: those of this machine's devices")
     private List<String> targets = List.of();
 
+    /** True where targets were named. */
+    boolean isGiven() {
+        return !targets.isEmpty();
+    }
+
     /** The targets, as {@link dev.granary.cache.Target#path()} gives them. */
     List<String> namespaces() throws FailedException, UsageException {
         for (String target : targets) {
