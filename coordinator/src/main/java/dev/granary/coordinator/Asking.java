@@ -12,7 +12,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Asks one layer on behalf of look-ups, and lets none wait longer than that is {@link Worth}. Each question runs on a thread of the layer's own,
@@ -28,6 +30,7 @@ final class Asking implements AutoCloseable {
     private final Worth worth;
     private final CompileCost cost;
     private final LongAdder skipped = new LongAdder();
+    private final AtomicReference<@Nullable String> trouble = new AtomicReference<>();
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(AT_ONCE, AT_ONCE, IDLE_SECONDS, TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
 
@@ -36,6 +39,15 @@ final class Asking implements AutoCloseable {
         this.worth = new Worth(cost);
         this.cost = cost;
         threads.allowCoreThreadTimeOut(true);
+    }
+
+    /** Puts what a look-up found into the statistics, and keeps the first cause of a failure: later ones are often its consequences. */
+    private LoadResult count(LoadResult result, long nanos) {
+        switch (result) {
+            case LoadResult.Unavailable lost -> trouble.compareAndSet(null, lost.cause());
+            case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> {}
+        }
+        return layer.tier().statistics().count(result, nanos);
     }
 
     /** What it has, if that is worth the time; waits at most {@code mostNanos}. */
@@ -68,7 +80,7 @@ final class Asking implements AutoCloseable {
     }
 
     LayerStatistics statistics() {
-        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum());
+        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), Optional.ofNullable(trouble.get()));
     }
 
     /** Begins no question any more; those under way end by themselves. */
@@ -82,7 +94,7 @@ final class Asking implements AutoCloseable {
         LoadResult result = answer(id, limit);
         long took = System.nanoTime() - start;
         worth.spent(took);
-        return layer.tier().statistics().count(result, took);
+        return count(result, took);
     }
 
     private LoadResult answer(Id id, long limit) {
@@ -114,11 +126,14 @@ final class Asking implements AutoCloseable {
                 long gained = 0;
                 try {
                     long start = System.nanoTime();
-                    if (layer.tier().cache().load(id) instanceof LoadResult.Hit(Entry entry)) {
-                        gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
+                    switch (layer.tier().cache().load(id)) {
+                        case LoadResult.Hit(Entry entry) -> gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
+                        case LoadResult.Unavailable lost -> trouble.compareAndSet(null, lost.cause());
+                        case LoadResult.Absent _, LoadResult.Damaged _ -> {}
                     }
-                } catch (RuntimeException e) { // closed meanwhile, or against the contract
+                } catch (Throwable e) { // closed meanwhile, against the contract, or an error: this thread's end would print it to the user
                     WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e);
+                    count(new LoadResult.Unavailable(String.valueOf(e)), 0);
                 } finally {
                     worth.probed(gained);
                 }

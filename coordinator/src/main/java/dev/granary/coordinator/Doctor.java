@@ -64,9 +64,9 @@ public final class Doctor {
 
     private void examineOpenCl() {
         switch (OpenCl.probe()) {
-            case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it; compiling and restoring need it");
+            case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
             case OpenCl.Probe.Found found when found.devices().isEmpty() ->
-                problem("opencl", "the loader knows no device", "install a driver, on Debian: apt-get install pocl-opencl-icd");
+                problem("opencl", "the loader knows no device", "install the driver of the device, on Debian for the CPU: apt-get install pocl-opencl-icd");
             case OpenCl.Probe.Found found -> {
                 for (OpenClDevice device : found.devices()) {
                     sound("opencl", device + ", target " + device.target().path());

@@ -164,7 +164,13 @@ public final class Granary implements AutoCloseable {
      */
     public void connect() {
         // At once: one that is silent must not keep the others waiting.
-        stores.layers().parallelStream().forEach(layer -> layer.tier().cache().load(CONNECTING));
+        stores.layers().parallelStream().forEach(layer -> {
+            try {
+                layer.tier().cache().load(CONNECTING);
+            } catch (Throwable e) { // left to the look-ups, as documented
+                WarnOnce.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
+            }
+        });
     }
 
     /**

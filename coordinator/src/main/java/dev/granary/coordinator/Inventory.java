@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * What one tier holds, for tools that look into it: {@code ls}, {@code inspect}, {@code stats}. Not thread-safe.
@@ -63,7 +64,16 @@ public final class Inventory implements AutoCloseable {
     }
 
     /**
-     * All entries, the most recently used first.
+     * Hands every entry to {@code visitor} once, in no order, and keeps none of them. What the visitor throws ends the listing.
+     *
+     * @throws IOException if the tier cannot be listed
+     */
+    public void list(Consumer<Catalog.Listed> visitor) throws IOException {
+        catalog.list(visitor);
+    }
+
+    /**
+     * All entries, the most recently used first. In memory: a bucket may have more than that holds ({@link #list}).
      *
      * @throws IOException if the tier cannot be listed
      */
@@ -71,7 +81,11 @@ public final class Inventory implements AutoCloseable {
         return entries(catalog);
     }
 
-    /** As {@link #entries()}, of any catalog. */
+    /**
+     * All entries of a catalog, the most recently used first. In memory: for a catalog that this machine's disk bounds.
+     *
+     * @throws IOException if it cannot be listed
+     */
     public static List<Catalog.Listed> entries(Catalog catalog) throws IOException {
         List<Catalog.Listed> entries = new ArrayList<>();
         catalog.list(entries::add);

@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.TierStatistics;
+import java.util.Optional;
 
 /**
  * What one bucket has answered up to a moment.
@@ -8,5 +9,6 @@ import dev.granary.cache.TierStatistics;
  * @param name its location, and its endpoint where it has one
  * @param results look-ups and stores by result; a look-up that went on without the answer counts as unavailable
  * @param skipped look-ups that did not ask it, because asking had cost more time than it brought
+ * @param trouble the cause of the first look-up that failed there, in one line; empty where none did
  */
-public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped) {}
+public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped, Optional<String> trouble) {}

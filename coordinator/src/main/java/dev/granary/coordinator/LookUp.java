@@ -153,7 +153,7 @@ final class LookUp {
             counters.compileNanos.add(took);
             if (!descriptor.getId().isEmpty()) {
                 layers.cost().paid(Math.max(took, primitive.compileTime().toNanos()));
-                writeBehind.compiled(primitive, claim);
+                writeBehind.compiled(primitive, took, claim);
             }
             return new Found<>(primitive, Source.COMPILED, OptionalInt.empty());
         } catch (CompileException e) {

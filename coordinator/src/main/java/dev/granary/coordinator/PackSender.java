@@ -1,17 +1,20 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ConditionalWrites;
 import dev.granary.s3.PackedBucket;
 import dev.granary.s3.pack.PackPublisher;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Sends entries in packs, one pack after the other for each target. What the bucket has already is not sent again; what is too large for a pack, and
+ * Sends entries in packs, one pack after the other for each target. What can be read from the bucket is not sent again; what is too large for a pack, and
  * everything where the server keeps no conditions on writes, goes alone.
  */
 final class PackSender implements Sender {
@@ -28,8 +31,10 @@ final class PackSender implements Sender {
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        if (bucket.holds(entry.id())) {
-            whenDone.accept(counted.statistics().count(StoreResult.DUPLICATE));
+        // Read, and not only asked for: an object under the right name may be damaged, and a pack that an index names may be gone.
+        if (bucket.load(entry.id()) instanceof LoadResult.Hit(Entry there)) {
+            StoreResult result = there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
+            whenDone.accept(counted.statistics().count(result));
         } else if (bucket.conditionalWrites() == ConditionalWrites.NONE
                 || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
             whenDone.accept(counted.store(entry));
@@ -42,7 +47,17 @@ final class PackSender implements Sender {
 
     @Override
     public void finish() {
-        publishers.values().forEach(PackPublisher::finish);
+        List<Throwable> failures = new ArrayList<>();
+        for (PackPublisher publisher : publishers.values()) {
+            try {
+                publisher.finish();
+            } catch (RuntimeException | Error e) { // one target's failure keeps none of the others
+                failures.add(e);
+            }
+        }
+        if (!failures.isEmpty()) {
+            throw new IllegalStateException(failures.getFirst().toString(), failures.getFirst());
+        }
     }
 
     @Override

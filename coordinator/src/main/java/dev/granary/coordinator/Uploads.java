@@ -4,22 +4,30 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Brings entries to the bucket, off the caller's path, some at a time. Thread-safe.
  *
  * <p>Entries wait in memory only up to a budget of bytes; beyond it only their ids wait, and the entry is read from the local tier again.
- * Each is noted in the {@link Outbox}, where there is one, until the bucket has answered.
+ * An id is under way once, however many callers ask for it: all of them hear the one answer.
+ *
+ * <p>Each upload is noted in the {@link Outbox}, where there is one. The note goes when the bucket has the entry, or when no bucket could ever
+ * take it. Every other refusal may pass (rights, clock, region, a pause after one), so the note stays for the next process.
  */
 final class Uploads implements AutoCloseable {
     private static final int AT_ONCE = 8;
@@ -30,20 +38,31 @@ final class Uploads implements AutoCloseable {
     private final Optional<Outbox> outbox;
     private final Counters counters;
     private final ExecutorService workers = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-upload"));
+
+    /** Locked before {@code this}: a note is written or removed together with the place in {@link #underWay}, else one is lost between both. */
+    private final Object noting = new Object();
+
+    private final Map<Id, Waiting> underWay = new HashMap<>(); // guarded by this: in the queue, sent, or kept by the sender
     private final ArrayDeque<Waiting> queue = new ArrayDeque<>(); // guarded by this
     private long bytesInMemory; // guarded by this
     private int workersAtWork; // guarded by this
-    private int unanswered; // guarded by this: sent, or kept by the sender
+    private int telling; // guarded by this: answers on their way to the listeners
     private boolean isFinishing; // guarded by this
     private boolean isClosed; // guarded by this
 
-    /**
-     * One upload that waits.
-     *
-     * @param entry null where it must be read from the local tier
-     * @param isNoted true where the outbox keeps it for the next process
-     */
-    private record Waiting(Id id, @Nullable Entry entry, boolean isNoted, BiConsumer<Id, StoreResult> whenDone) {}
+    /** One upload without an answer so far. All of it is guarded by the uploads. */
+    private static final class Waiting {
+        private final Id id;
+        private final List<BiConsumer<Id, StoreResult>> listeners = new ArrayList<>();
+        private @Nullable Entry entry; // null where it must be read from the local tier, and after it was sent
+        private long bytes; // of the budget
+        private boolean isNoted; // the outbox keeps it for the next process
+        private boolean isBegun;
+
+        Waiting(Id id) {
+            this.id = id;
+        }
+    }
 
     Uploads(Tier local, Sender sender, Optional<Outbox> outbox, Counters counters) {
         this.local = local;
@@ -55,54 +74,79 @@ final class Uploads implements AutoCloseable {
     /** Uploads {@code entry} soon; {@code inLocalTier} tells whether it can be read from the local tier later. */
     void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored || inLocalTier instanceof StoreResult.Duplicate;
-        boolean isNoted = isReadable && note(entry.id());
-        long bytes = entry.binaries().byteSize();
-        synchronized (this) {
-            if (isClosed) {
-                countUndone(isNoted, 1);
+        synchronized (noting) {
+            boolean isNoted = isReadable && note(entry.id());
+            if (isTaken(entry, isReadable, isNoted, whenDone)) {
                 return;
             }
-            if (bytesInMemory + bytes <= MEMORY_BYTES || queue.isEmpty()) {
-                bytesInMemory += bytes;
-                queue.add(new Waiting(entry.id(), entry, isNoted, whenDone));
-                startWorker();
-                return;
-            } else if (isReadable) {
-                queue.add(new Waiting(entry.id(), null, isNoted, whenDone));
-                startWorker();
-                return;
-            }
-            counters.dropped.increment();
         }
         whenDone.accept(entry.id(), new StoreResult.Failed("too much waits for the bucket, and the local tier could not keep it"));
+    }
+
+    /** False where there is no place for it. */
+    private synchronized boolean isTaken(Entry entry, boolean isReadable, boolean isNoted, BiConsumer<Id, StoreResult> whenDone) {
+        if (isClosed) {
+            countUndone(isNoted);
+            return true;
+        }
+        boolean hasRoom = bytesInMemory + entry.binaries().byteSize() <= MEMORY_BYTES || queue.isEmpty();
+        Waiting same = underWay.get(entry.id());
+        if (same == null && !hasRoom && !isReadable) {
+            counters.dropped.increment();
+            return false;
+        }
+        Waiting waiting = same == null ? enqueue(entry.id()) : same;
+        waiting.listeners.add(whenDone);
+        waiting.isNoted |= isNoted;
+        if (hasRoom && waiting.entry == null && !waiting.isBegun) {
+            waiting.entry = entry;
+            waiting.bytes = entry.binaries().byteSize();
+            bytesInMemory += waiting.bytes;
+        }
+        return true;
     }
 
     /** Uploads what another process left; the entry is in the local tier, if anywhere. */
     synchronized void addInherited(Id id) {
         counters.adopted.increment();
-        queue.add(new Waiting(id, null, true, (_, _) -> {}));
-        startWorker();
+        Waiting waiting = underWay.containsKey(id) ? underWay.get(id) : enqueue(id); // several processes may have left it
+        waiting.isNoted = true;
     }
 
-    /** True when nothing waits and nothing is under way; called with the lock held. */
-    private boolean isIdle() {
-        return queue.isEmpty() && workersAtWork == 0 && unanswered == 0;
+    /** Called with the lock held. */
+    private Waiting enqueue(Id id) {
+        Waiting waiting = new Waiting(id);
+        underWay.put(id, waiting);
+        queue.add(waiting);
+        startWorker();
+        return waiting;
     }
 
     /** Has the sender send what it keeps, where that is all that is left to be done; called with the lock held. */
     private void finishKept() {
-        if (queue.isEmpty() && workersAtWork == 0 && unanswered > 0 && !isFinishing) {
+        if (queue.isEmpty() && workersAtWork == 0 && !underWay.isEmpty() && !isFinishing) {
             isFinishing = true;
-            workers.execute(() -> {
-                try {
-                    sender.finish();
-                } finally {
-                    synchronized (this) {
-                        isFinishing = false;
-                        notifyAll();
-                    }
-                }
-            });
+            List<Waiting> kept = List.copyOf(underWay.values());
+            workers.execute(() -> finish(kept));
+        }
+    }
+
+    /** Nothing of {@code kept} is without an answer afterwards, whatever becomes of the sender: flush would wait for it for ever. */
+    private void finish(List<Waiting> kept) {
+        String cause = "it was sent, and nobody answered";
+        try {
+            sender.finish();
+        } catch (Throwable e) {
+            WarnOnce.warn("upload", "An upload failed: " + e);
+            cause = e.toString();
+        } finally {
+            for (Waiting one : kept) {
+                answer(one, new StoreResult.Failed(cause)); // which changes nothing where it has its answer
+            }
+            synchronized (this) {
+                isFinishing = false;
+                notifyAll();
+            }
         }
     }
 
@@ -119,13 +163,18 @@ final class Uploads implements AutoCloseable {
         return isIdle();
     }
 
+    /** True when nothing waits and nothing is under way; called with the lock held. */
+    private boolean isIdle() {
+        return underWay.isEmpty() && workersAtWork == 0 && telling == 0;
+    }
+
     /** Stops; what was not uploaded stays in the outbox. What is under way counts as left, even if its answer still comes. */
     @Override
     public synchronized void close() {
         if (!isClosed) {
             isClosed = true;
-            queue.forEach(waiting -> countUndone(waiting.isNoted(), 1));
-            counters.leftForLater.add(unanswered);
+            underWay.values().forEach(waiting -> countUndone(waiting.isNoted));
+            underWay.values().removeIf(waiting -> !waiting.isBegun);
             queue.clear();
             workers.shutdownNow();
             sender.close();
@@ -133,8 +182,8 @@ final class Uploads implements AutoCloseable {
         }
     }
 
-    private void countUndone(boolean isNoted, int count) {
-        (isNoted ? counters.leftForLater : counters.dropped).add(count);
+    private void countUndone(boolean isNoted) {
+        (isNoted ? counters.leftForLater : counters.dropped).increment();
     }
 
     /** Called with the lock held: nobody closes between the question and the start. */
@@ -155,60 +204,95 @@ final class Uploads implements AutoCloseable {
                     notifyAll();
                     return;
                 }
-                if (next.entry() != null) {
-                    bytesInMemory -= next.entry().binaries().byteSize();
-                }
-                unanswered++;
+                next.isBegun = true;
+                bytesInMemory -= next.bytes;
             }
-            AtomicBoolean isAnswered = new AtomicBoolean();
-            Consumer<StoreResult> whenDone = result -> {
-                if (isAnswered.compareAndSet(false, true)) {
-                    finish(next, result);
-                }
-            };
             try {
-                upload(next, whenDone);
-            } catch (RuntimeException e) { // a store that breaks its contract must not end this worker
+                upload(next);
+            } catch (Throwable e) { // a store that breaks its contract, or an error: this worker goes on, and the listeners hear of it
                 WarnOnce.warn("upload", "An upload failed: " + e);
-                whenDone.accept(new StoreResult.Failed(e.toString()));
+                answer(next, new StoreResult.Failed(e.toString()));
+            } finally {
+                use(next, null); // a sender that keeps it has it in a form of its own
             }
         }
     }
 
-    private void upload(Waiting next, Consumer<StoreResult> whenDone) {
-        if (next.entry() != null) {
-            sender.send(next.entry(), whenDone);
+    private synchronized void use(Waiting waiting, @Nullable Entry entry) {
+        waiting.entry = entry;
+    }
+
+    private synchronized @Nullable Entry entryOf(Waiting waiting) {
+        return waiting.entry;
+    }
+
+    private void upload(Waiting next) {
+        Entry inMemory = entryOf(next);
+        if (inMemory != null) {
+            sender.send(inMemory, result -> answer(next, result));
             return;
         }
-        switch (local.cache().load(next.id())) {
-            case LoadResult.Hit hit -> sender.send(hit.entry(), whenDone);
+        switch (local.cache().load(next.id)) {
+            case LoadResult.Hit hit -> {
+                use(next, hit.entry());
+                sender.send(hit.entry(), result -> answer(next, result));
+            }
             case LoadResult.Absent _, LoadResult.Damaged _ -> {
                 counters.dropped.increment();
-                whenDone.accept(new StoreResult.Refused("it left the local tier before it was uploaded"));
+                answer(next, new StoreResult.Refused("it left the local tier before it was uploaded"), true);
             }
-            case LoadResult.Unavailable lost -> whenDone.accept(new StoreResult.Failed(lost.cause()));
+            case LoadResult.Unavailable lost -> answer(next, new StoreResult.Failed(lost.cause()));
         }
     }
 
-    private void finish(Waiting done, StoreResult result) {
-        switch (result) {
-            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _, StoreResult.Refused _ -> forget(done);
-            case StoreResult.Failed _, StoreResult.Unknown _ -> {
-                synchronized (this) {
-                    if (!isClosed) { // else it was counted when that happened
-                        countUndone(done.isNoted(), 1);
-                    }
+    private void answer(Waiting done, StoreResult result) {
+        answer(done, result, switch (result) {
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> true;
+            case StoreResult.Refused _ -> isUnstorable(entryOf(done));
+            case StoreResult.Failed _, StoreResult.Unknown _ -> false;
+        });
+    }
+
+    /** True for what no bucket could take, with any rights. An entry that is not in memory any more was encoded before. */
+    private static boolean isUnstorable(@Nullable Entry entry) {
+        try {
+            return entry != null && EntryFormat.encodeParts(entry, Compression.NONE, PutId.NONE).isEmpty();
+        } catch (IllegalArgumentException e) {
+            return true;
+        }
+    }
+
+    /** Tells everybody; only the first answer counts. */
+    private void answer(Waiting done, StoreResult result, boolean isSettled) {
+        List<BiConsumer<Id, StoreResult>> listeners;
+        synchronized (noting) {
+            synchronized (this) {
+                if (underWay.get(done.id) != done || !done.isBegun) {
+                    return;
+                }
+                underWay.remove(done.id);
+                telling++;
+                listeners = List.copyOf(done.listeners);
+                if (!isSettled && !isClosed) { // else it was counted when that happened
+                    countUndone(done.isNoted);
                 }
             }
+            if (isSettled) {
+                forget(done);
+            }
         }
-        try {
-            done.whenDone().accept(done.id(), result);
-        } catch (RuntimeException e) {
-            WarnOnce.warn("listener", "The listener for published entries failed: " + e);
-        }
+        listeners.forEach(listener -> tell(listener, done.id, result));
         synchronized (this) {
-            unanswered--;
+            telling--;
             notifyAll();
+        }
+    }
+
+    private static void tell(BiConsumer<Id, StoreResult> listener, Id id, StoreResult result) {
+        try {
+            listener.accept(id, result);
+        } catch (Throwable e) {
+            WarnOnce.warn("listener", "The listener for published entries failed: " + e);
         }
     }
 
@@ -226,8 +310,8 @@ final class Uploads implements AutoCloseable {
 
     private void forget(Waiting done) {
         try {
-            if (done.isNoted() && outbox.isPresent()) {
-                outbox.get().remove(done.id());
+            if (done.isNoted && outbox.isPresent()) {
+                outbox.get().remove(done.id);
             }
         } catch (IOException e) {
             WarnOnce.warn("outbox", "The outbox cannot be written; an entry will be uploaded again: " + e);

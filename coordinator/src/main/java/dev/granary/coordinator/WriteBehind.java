@@ -41,11 +41,13 @@ final class WriteBehind implements AutoCloseable {
     private static final class Compiled {
         private final Primitive primitive;
         private final Optional<Duration> knownCompileTime;
+        private final long countedNanos; // of its compile time, in the counters already
         private final Claim claim;
 
-        Compiled(Primitive primitive, Optional<Duration> knownCompileTime, Claim claim) {
+        Compiled(Primitive primitive, Optional<Duration> knownCompileTime, long countedNanos, Claim claim) {
             this.primitive = primitive;
             this.knownCompileTime = knownCompileTime;
+            this.countedNanos = countedNanos;
             this.claim = claim;
         }
     }
@@ -58,9 +60,12 @@ final class WriteBehind implements AutoCloseable {
         this.whenPublished = whenPublished;
     }
 
-    /** Stores a compiled primitive's binaries as soon as they are whole; closes the claim when they are stored or will not be. */
-    void compiled(Primitive primitive, Claim claim) {
-        whenWhole(new Compiled(primitive, Optional.empty(), claim));
+    /**
+     * Stores a compiled primitive's binaries as soon as they are whole; closes the claim when they are stored or will not be. So many nanoseconds of its
+     * compile time are in the counters; the rest, such as of a driver that compiles at the launch, is added when the binaries are whole.
+     */
+    void compiled(Primitive primitive, long countedNanos, Claim claim) {
+        whenWhole(new Compiled(primitive, Optional.empty(), countedNanos, claim));
     }
 
     /**
@@ -68,7 +73,7 @@ final class WriteBehind implements AutoCloseable {
      * claim as {@link #compiled} does.
      */
     void recompiled(Primitive primitive, Duration compileTime, Claim claim) {
-        whenWhole(new Compiled(primitive, Optional.of(compileTime), claim));
+        whenWhole(new Compiled(primitive, Optional.of(compileTime), 0, claim));
     }
 
     private void whenWhole(Compiled compiled) {
@@ -135,6 +140,9 @@ final class WriteBehind implements AutoCloseable {
         Primitive primitive = compiled.primitive;
         KernelBinaries binaries = binaries(primitive);
         Id id = primitive.descriptor().getId();
+        if (compiled.knownCompileTime.isEmpty()) {
+            counters.compileNanos.add(Math.max(0, primitive.compileTime().toNanos() - compiled.countedNanos));
+        }
         if (binaries.isEmpty()) {
             counters.withoutBinaries.increment();
             whenPublished.accept(id, new StoreResult.Failed("the driver gave no binaries"));
@@ -194,7 +202,7 @@ final class WriteBehind implements AutoCloseable {
         public void run() {
             try {
                 work.run();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // an error too: it must not end this thread, nor leave the listener without an answer
                 WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
                 drop(whenFailed, e.toString());
             } finally {
@@ -208,7 +216,7 @@ final class WriteBehind implements AutoCloseable {
         counters.dropped.increment();
         try {
             whenFailed.accept(new StoreResult.Failed(cause));
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             WarnOnce.warn("listener", "The listener for published entries failed: " + e);
         }
     }

@@ -139,7 +139,7 @@ public final class TestFleet implements AutoCloseable {
     }
 
     /** Replaces an object. */
-    void change(String key, UnaryOperator<byte[]> change) {
+    public void change(String key, UnaryOperator<byte[]> change) {
         try (ObjectStore store = ObjectStores.open(s3())) {
             byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30)).bytes().toArray(ValueLayout.JAVA_BYTE);
             assertInstanceOf(WriteResult.Done.class, store.put(key, change.apply(old), Marks.NONE));

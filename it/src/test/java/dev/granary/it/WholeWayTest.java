@@ -77,15 +77,34 @@ class WholeWayTest {
             GranaryProcess.Ended ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", Kernels.manifest());
             assertEquals(Kernels.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(Kernels.COUNT, server.requests().put(), "PUT");
-            assertEquals(Kernels.COUNT + 2, server.requests().get(), "GET: each miss asked once, whether there are packs, and the store marker");
-            assertEquals(2 * Kernels.COUNT + 2, server.requests().total());
+            // The trial; each miss, and whether there are packs; the store marker; then each entry is read back, and whether there are packs again.
+            assertBetween(1 + Kernels.COUNT + 1 + 1 + Kernels.COUNT + 1, skipped(ci), server.requests().get(), ci);
+            assertEquals(server.requests().put() + server.requests().get(), server.requests().total());
 
             server.resetRequests();
             GranaryProcess.Ended node = run(online, "node", "run");
-            assertEquals(Kernels.COUNT, node.summary("bucket"), node::toString);
-            assertEquals(Kernels.COUNT + 1, server.requests().get(), "GET: each hit, and whether there are packs");
-            assertEquals(Kernels.COUNT + 1, server.requests().total());
+            assertEquals(0, node.exitCode(), node::toString);
+            assertEquals(Kernels.COUNT, node.summary("bucket") + node.summary("compiled"), node::toString);
+            assertTrue(node.summary("compiled") <= skipped(node) + unavailable(node), node::toString);
+            assertBetween(Kernels.COUNT + 1, skipped(node) + unavailable(node), server.requests().get(), node); // each hit, and whether there are packs
         }
+    }
+
+    /** A look-up that was skipped, since the bucket had cost too much time on a busy machine, may have sent its request behind the caller's back or not. */
+    private static void assertBetween(int most, int skipped, long gets, GranaryProcess.Ended ended) {
+        assertTrue(gets <= most && gets >= most - skipped, () -> gets + " GET, not " + most + " less " + skipped + " at most: " + ended);
+    }
+
+    private static int skipped(GranaryProcess.Ended ended) {
+        return bucket(ended, "skipped");
+    }
+
+    private static int unavailable(GranaryProcess.Ended ended) {
+        return bucket(ended, "unavailable");
+    }
+
+    private static int bucket(GranaryProcess.Ended ended, String counter) {
+        return ended.json().getAsJsonArray("buckets").get(0).getAsJsonObject().get(counter).getAsInt();
     }
 
     @Test

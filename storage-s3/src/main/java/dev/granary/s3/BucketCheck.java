@@ -42,6 +42,17 @@ final class BucketCheck {
         return List.copyOf(findings);
     }
 
+    /** The cheapest request that needs the server, the credentials and the bucket: what is wrong; empty where nothing is, as far as it can tell. */
+    Optional<Finding.Problem> reach() {
+        return switch (store.get(unused, LIMIT)) {
+            case GetResult.Absent _ -> Optional.empty();
+            case GetResult.Found _, GetResult.TooLarge _ -> Optional.of(diagnosis.notS3("it has something under a name that was never used"));
+            // Amazon calls an absent object so where the right to list is missing.
+            case GetResult.Unavailable lost when lost.failure().code().equals("AccessDenied") -> Optional.empty();
+            case GetResult.Unavailable lost -> Optional.of(diagnosis.of(lost.failure()));
+        };
+    }
+
     private void bucketInHost() {
         boolean isInHost = config.connection().endpoint()
                 .filter(endpoint -> String.valueOf(endpoint.getHost()).startsWith(config.location().bucket() + ".")).isPresent();

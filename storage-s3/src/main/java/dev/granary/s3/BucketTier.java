@@ -251,6 +251,17 @@ public final class BucketTier implements PersistentCache, Catalog {
         return new BucketCheck(config, store.forTrials(), layout, capabilities, random).run();
     }
 
+    /**
+     * Asks the bucket for an object that is not there: one small request, repeated within the load deadline where its failure may pass. Needs server,
+     * credentials and bucket, and tells nothing of the right to write.
+     *
+     * @return what is wrong; empty where the bucket can be used, as far as this request can tell
+     */
+    public Optional<Finding.Problem> reach() {
+        requireOpen();
+        return new BucketCheck(config, store.withinDeadline(), layout, capabilities, random).reach();
+    }
+
     /** The settings. */
     public S3Config config() {
         return config;

@@ -69,7 +69,7 @@ final class DemoCommand implements Callable<Integer> {
         out.println("Device: " + results.ci().device());
         out.println("Times until every kernel has run once: look-up, loading, first launches.");
         out.println();
-        Table table = new Table("kernel", "size", "compiled in", "from bucket in", "from disk in", "times faster");
+        Table table = new Table("kernel", "size", "compiled", "bucket", "disk", "faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {
             KernelResult ci = results.ci().kernels().get(i);
             KernelResult node = results.node().kernels().get(i);
@@ -82,8 +82,7 @@ final class DemoCommand implements Callable<Integer> {
                 faster(results.ci().millis(), results.laptop().millis()));
         table.print(out);
         out.println();
-        Table roles = new Table("machine", "compiled", "from bucket", "from disk", "again from memory", "constants made", "used again",
-                "results right");
+        Table roles = new Table("machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
         for (RoleResult role : roles(results)) {
             roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
                     Long.toString(role.count("local")), Integer.toString(role.memory()), Long.toString(role.constants().made()),
@@ -98,13 +97,14 @@ final class DemoCommand implements Callable<Integer> {
             }
         }
         out.println();
-        out.println("'times faster' compares disk with compiling. The laptop had no bucket.");
-        out.println("Constants: weights of " + Text.bytes(results.ci().constants().bytes())
-                + ", packed once on each machine and used by two primitives in turn.");
-        out.println("Lower caches switched off: " + String.join(", ", LowerCaches.described()));
+        out.println("'faster': how many times faster from disk than compiled. The laptop had no bucket.");
+        out.println("'memory': got again from memory. 'made', 'reused': constants, which are weights of");
+        out.println(Text.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
+        out.println("Lower caches switched off:");
+        LowerCaches.described().forEach(cache -> out.println("  " + cache));
         out.println(results.isSuccess()
-                ? "Compiled once; node and laptop compiled nothing, constants were made once, and every result is right."
-                : "FAILED: node or laptop compiled something, constants were made more than once, or a result is wrong.");
+                ? "Compiled once; node and laptop compiled nothing, constants were made once," + System.lineSeparator() + "and every result is right."
+                : "FAILED: node or laptop compiled something, constants were made more than once," + System.lineSeparator() + "or a result is wrong.");
         out.flush();
     }
 

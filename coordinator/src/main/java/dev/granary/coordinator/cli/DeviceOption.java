@@ -21,10 +21,12 @@ final class DeviceOption {
     OpenClDevice device() throws FailedException {
         List<OpenClDevice> devices = switch (OpenCl.probe()) {
             case OpenCl.Probe.Found found -> found.devices();
-            case OpenCl.Probe.Missing missing -> throw new FailedException("there is no OpenCL here: " + missing.cause());
+            case OpenCl.Probe.Missing missing -> throw new FailedException("there is no OpenCL here: " + missing.cause()
+                    + "; install the loader and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
         };
         if (devices.isEmpty()) {
-            throw new FailedException("the OpenCL loader knows no device; install a driver, on Debian: apt-get install pocl-opencl-icd");
+            throw new FailedException("the OpenCL loader knows no device; install the driver of the device, on Debian for the CPU:"
+                    + " apt-get install pocl-opencl-icd");
         }
         String wanted = name == null ? "" : name.toLowerCase(Locale.ROOT);
         return devices.stream()

@@ -11,6 +11,7 @@ import dev.granary.coordinator.Verifying;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -35,7 +36,7 @@ final class InspectCommand extends StoreCommand {
     @Override
     public Integer call() throws Exception {
         prefix = IdPrefix.parse(prefix);
-        try (Inventory inventory = tier.open(stores().config()); Arena memory = Arena.ofConfined()) {
+        try (Inventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
             Catalog.Listed listed = find(inventory);
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
@@ -68,14 +69,18 @@ final class InspectCommand extends StoreCommand {
     }
 
     private Catalog.Listed find(Inventory inventory) throws IOException, FailedException {
-        List<Catalog.Listed> found =
-                inventory.entries().stream().filter(entry -> entry.beginsWith(prefix)).toList();
-        if (found.size() == 1) {
-            return found.getFirst();
+        FirstEntries found = new FirstEntries(Comparator.comparing(entry -> entry.hash().hex()), 1);
+        inventory.list(entry -> {
+            if (entry.beginsWith(prefix)) {
+                found.accept(entry);
+            }
+        });
+        if (found.entries() == 1) {
+            return found.kept().getFirst();
         }
-        throw new FailedException(found.isEmpty()
+        throw new FailedException(found.entries() == 0
                 ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
-                : found.size() + " entries have ids that begin with " + prefix + "; give more digits");
+                : found.entries() + " entries have ids that begin with " + prefix + "; give more digits");
     }
 
     private void print(Catalog.Listed listed, Entry entry) {

@@ -10,7 +10,8 @@ final class Json {
     private Json() {}
 
     static void print(PrintWriter out, JsonElement value) {
-        out.println(new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().serializeNulls().create().toJson(value));
+        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().serializeNulls().create().toJson(value, out);
+        out.println();
         out.flush();
     }
 

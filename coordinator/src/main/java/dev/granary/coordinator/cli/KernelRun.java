@@ -10,6 +10,7 @@ import dev.granary.coordinator.LayerStatistics;
 import dev.granary.coordinator.Obtained;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.manifest.KernelFiles;
+import dev.granary.coordinator.manifest.KernelSources;
 import dev.granary.coordinator.manifest.ManifestKernel;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalInt;
 
 /** Gets the kernels of a manifest through the cache, one after the other, and keeps what became of each. */
@@ -40,7 +42,7 @@ final class KernelRun {
 
         record Got(String name, KernelDescriptor descriptor, Source source, OptionalInt layer, Duration took, long bytes) implements Result {}
 
-        record Failed(String name, Duration took, String reason) implements Result {}
+        record Failed(String name, Duration took, String reason, BuildLog log) implements Result {}
     }
 
     /** All launches that the kernels will be used with, where they are known. */
@@ -59,19 +61,36 @@ final class KernelRun {
 
     private Result one(ManifestKernel kernel) {
         long start = System.nanoTime();
+        KernelSources sources = new KernelSources(kernel.source(), Map.of());
         try {
-            KernelDescriptor descriptor = KernelFiles.descriptor(kernel, engine.target());
+            KernelFiles.Made made = KernelFiles.read(kernel, engine.target());
+            sources = made.sources();
+            KernelDescriptor descriptor = made.descriptor();
             Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
             granary.flush(Duration.ZERO); // nothing is to be waited for any more: other processes get it now, and not at the end
             return new Result.Got(kernel.name(), descriptor, got.source(), got.layer(), Duration.ofNanos(System.nanoTime() - start), bytes);
-        } catch (CompileException | IOException | RuntimeException e) {
-            return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage());
+        } catch (CompileException e) {
+            String message = String.valueOf(e.getMessage()); // its first line is Granary's, the others are the compiler's
+            return failed(kernel, start, message.lines().findFirst().orElse(message), new BuildLog(e.buildLog(), sources));
+        } catch (IOException | RuntimeException e) {
+            return failed(kernel, start, e.getMessage() == null ? e.toString() : e.getMessage(), new BuildLog("", sources));
         }
     }
 
-    private static Result failed(ManifestKernel kernel, long start, String reason) {
-        return new Result.Failed(kernel.name(), Duration.ofNanos(System.nanoTime() - start), reason);
+    private static Result failed(ManifestKernel kernel, long start, String reason, BuildLog log) {
+        return new Result.Failed(kernel.name(), Duration.ofNanos(System.nanoTime() - start), reason, log);
+    }
+
+    private static String error(Result.Failed failed, BuildLog.Shown shown) {
+        List<String> lines = new ArrayList<>(List.of(failed.reason()));
+        lines.addAll(failed.log().lines(shown));
+        return String.join(System.lineSeparator(), lines);
+    }
+
+    /** The kernels that were had. */
+    List<Result.Got> got() {
+        return results.stream().filter(Result.Got.class::isInstance).map(Result.Got.class::cast).toList();
     }
 
     long count(Source source) {
@@ -87,19 +106,19 @@ final class KernelRun {
     }
 
     /** Results and summary, for machines. */
-    JsonObject json() {
+    JsonObject json(BuildLog.Shown log) {
         JsonArray array = new JsonArray();
         GranaryStatistics counted = granary.statistics();
         for (Result result : results) {
             array.add(switch (result) {
                 case Result.Got got -> json(got, counted.layers());
                 case Result.Failed failed -> Json.object("name", failed.name(), "id", "", "outcome", "failed", "millis",
-                        Text.millis(failed.took()), "bytes", 0, "error", failed.reason());
+                        Text.millis(failed.took()), "bytes", 0, "error", error(failed, log));
             });
         }
         JsonArray buckets = new JsonArray();
         counted.layers().forEach(layer -> buckets.add(Json.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
-                layer.results().unavailable(), "skipped", layer.skipped())));
+                layer.results().unavailable(), "skipped", layer.skipped(), "trouble", layer.trouble().orElse(""))));
         return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory",
                 count(Source.MEMORY), "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
@@ -115,7 +134,7 @@ final class KernelRun {
     }
 
     /** Results and summary, for people. */
-    void print(PrintWriter out, PrintWriter err) {
+    void print(PrintWriter out, PrintWriter err, BuildLog.Shown log) {
         GranaryStatistics counted = granary.statistics();
         boolean hasLayers = counted.layers().size() > 1;
         Table table = new Table("kernel", "<outcome", "time", "size", "<id");
@@ -134,7 +153,7 @@ final class KernelRun {
                         err.println(got.name() + " is not cached: " + got.descriptor().getId().reason());
                     }
                 }
-                case Result.Failed failed -> err.println(System.lineSeparator() + "FAILED " + failed.name() + ": " + failed.reason());
+                case Result.Failed failed -> err.println(System.lineSeparator() + "FAILED " + failed.name() + ": " + error(failed, log));
             }
         }
         out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",

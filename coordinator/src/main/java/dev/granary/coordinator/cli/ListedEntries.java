@@ -22,7 +22,12 @@ final class ListedEntries {
     private ListedEntries() {}
 
     static long bytes(List<Catalog.Listed> entries) {
-        return entries.stream().mapToLong(Catalog.Listed::bytes).sum();
+        return entries.stream().mapToLong(Catalog.Listed::bytes).reduce(0, ListedEntries::sumOf);
+    }
+
+    /** The sum of two sizes, or the largest number where it is more: a size is what a server tells. */
+    static long sumOf(long one, long other) {
+        return Math.max(0, other) > Long.MAX_VALUE - one ? Long.MAX_VALUE : one + Math.max(0, other);
     }
 
     /** Such as {@code 3 entries, 1.2 MiB}. */

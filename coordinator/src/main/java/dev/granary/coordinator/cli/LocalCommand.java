@@ -8,13 +8,17 @@ import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.IntConsumer;
+import picocli.CommandLine.Mixin;
 
-/** A command that looks after the local tier's directory. */
-abstract class LocalCommand extends StoreCommand {
+/** A command that looks after the local tier's directory. It takes no options for buckets: they would do nothing. */
+abstract class LocalCommand extends OutputCommand {
+    @Mixin
+    private LocalOptions local = new LocalOptions();
+
     @Override
     public final Integer call() throws Exception {
         check();
-        GranaryConfig config = stores().config();
+        GranaryConfig config = local.builder().build();
         try (LocalTier tier = open(config)) {
             return run(tier, config);
         } catch (IOException e) {

@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -54,20 +55,34 @@ final class LsCommand extends StoreCommand {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }
-        try (Inventory inventory = tier.open(stores().config())) {
-            List<Catalog.Listed> all = selection.from(inventory.entries(), Instant.now());
-            Map<Catalog.Listed, Details> details = isReading ? read(inventory, all) : Map.of();
-            List<Catalog.Listed> shown = all.stream().sorted(comparator(details)).limit(limit).toList();
+        Predicate<Catalog.Listed> isChosen = selection.chosen(Instant.now());
+        try (Inventory inventory = tier.open(stores())) {
+            // What took longest to compile is known only when all are read.
+            FirstEntries first = new FirstEntries(comparator(Map.of()), order == Order.COMPILE ? FirstEntries.MOST : limit);
+            try (Progress progress = new Progress(err(), "listing", 0)) {
+                inventory.list(entry -> {
+                    if (isChosen.test(entry)) {
+                        first.accept(entry);
+                        progress.passing(Text.plural(first.entries(), "entry"));
+                    }
+                });
+            }
+            Map<Catalog.Listed, Details> details = isReading ? read(inventory, first.kept()) : Map.of();
+            List<Catalog.Listed> shown = first.kept().stream().sorted(comparator(details)).limit(limit).toList();
             if (isJson()) {
                 JsonArray array = new JsonArray();
                 shown.forEach(entry -> array.add(json(entry, details.get(entry))));
-                Json.print(out(), Json.object("tier", inventory.name(), "entries", array, "selectedEntries", all.size(),
-                        "selectedBytes", ListedEntries.bytes(all)));
+                Json.print(out(), Json.object("tier", inventory.name(), "entries", array, "selectedEntries", first.entries(),
+                        "selectedBytes", first.bytes()));
             } else {
                 ListedEntries.print(out(), shown, details);
-                String part = shown.size() < all.size() ? Text.count(shown.size()) + " of " : "";
-                out().println(part + ListedEntries.sum(all) + " in " + inventory.name());
+                String part = shown.size() < first.entries() ? Text.count(shown.size()) + " of " : "";
+                out().println(part + ListedEntries.sum(first.entries(), first.bytes()) + " in " + inventory.name());
                 out().flush();
+            }
+            if (shown.size() == FirstEntries.MOST && first.entries() > shown.size()) {
+                err().println("granary: no more than " + Text.count(FirstEntries.MOST) + " are listed; choose with --target, --id or --older-than");
+                err().flush();
             }
             return 0;
         } catch (IOException e) {
@@ -86,14 +101,15 @@ final class LsCommand extends StoreCommand {
         return details;
     }
 
-    /** Entries come most recently used first, and sorting is stable. */
     private Comparator<Catalog.Listed> comparator(Map<Catalog.Listed, Details> details) {
+        Comparator<Catalog.Listed> used = Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed();
+        Comparator<Catalog.Listed> name = Comparator.comparing(Catalog.Listed::namespace).thenComparing(entry -> entry.hash().hex());
         return switch (order) {
-            case USED -> Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed();
-            case SIZE -> Comparator.comparingLong(Catalog.Listed::bytes).reversed();
-            case NAME -> Comparator.comparing(Catalog.Listed::namespace).thenComparing(entry -> entry.hash().hex());
-            case COMPILE -> Comparator.comparing(
-                    (Catalog.Listed entry) -> details.getOrDefault(entry, Details.NONE).compileTime()).reversed();
+            case USED -> used.thenComparing(name);
+            case SIZE -> Comparator.comparingLong(Catalog.Listed::bytes).reversed().thenComparing(used).thenComparing(name);
+            case NAME -> name;
+            case COMPILE -> Comparator.comparing((Catalog.Listed entry) -> details.getOrDefault(entry, Details.NONE).compileTime()).reversed()
+                    .thenComparing(used).thenComparing(name);
         };
     }
 

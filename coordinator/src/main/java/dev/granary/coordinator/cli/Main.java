@@ -15,7 +15,18 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         version = "granary " + Version.NUMBER,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
-        synopsisSubcommandLabel = "COMMAND")
+        synopsisSubcommandLabel = "COMMAND",
+        footer = {
+            "",
+            "The launcher ./granary of a source tree has these as well:",
+            "  test         build everything and pass all tests",
+            "  bench        run a benchmark: restore, memory, local, crash, bucket",
+            "  server       start an S3 server: ceph, swift, embedded, or delay before one",
+            "  conformance  hold an S3 server against the suite of object stores",
+            "  mvn          run Maven under the JDK that was found",
+            "",
+            "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
+        })
 public final class Main {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
@@ -37,6 +48,7 @@ public final class Main {
             Map.entry("import", ImportCommand.class),
             Map.entry("stats", StatsCommand.class),
             Map.entry("doctor", DoctorCommand.class),
+            Map.entry("help", CommandLine.HelpCommand.class),
             Map.entry("train", TrainCommand.class));
 
     private Main() {}
@@ -50,17 +62,29 @@ public final class Main {
     static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String asked = arguments.length == 0 ? "" : arguments[0];
-        boolean isKnown = COMMANDS.stream().anyMatch(command -> command.getKey().equals(asked));
+        boolean isKnown = !asked.equals("help") && COMMANDS.stream().anyMatch(command -> command.getKey().equals(asked));
         for (Map.Entry<String, Class<?>> command : COMMANDS) {
             if (!isKnown || command.getKey().equals(asked)) {
                 line.addSubcommand(command.getKey(), command.getValue());
             }
         }
         line.setExecutionStrategy(new CommandLine.RunLast());
+        line.setParameterExceptionHandler((failure, _) -> misused(failure));
         line.setExecutionExceptionHandler((failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
         return line;
+    }
+
+    /** One line, not the whole help beneath it. */
+    private static int misused(CommandLine.ParameterException failure) {
+        CommandLine command = failure.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println("granary: " + failure.getMessage());
+        CommandLine.UnmatchedArgumentException.printSuggestions(failure, err);
+        err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
+        err.flush();
+        return USAGE;
     }
 
     private static int report(Exception failure, PrintWriter err) {

@@ -1,10 +1,13 @@
 package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
+import dev.granary.coordinator.BucketTrial;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.Publishing;
+import dev.granary.coordinator.Readback;
 import dev.granary.coordinator.Source;
 import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.manifest.Manifest;
 import dev.granary.gpu.opencl.OpenCl;
@@ -13,17 +16,23 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. */
+/**
+ * {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. The bucket is tried before anything is compiled, and every
+ * entry is read back before success is reported.
+ */
 @Command(
         name = "populate",
         mixinStandardHelpOptions = true,
-        description = "Compile the kernels of MANIFEST that nobody has compiled yet, and publish them.")
+        description = "Compile the kernels of MANIFEST that nobody has compiled yet, publish them, and read each back from the bucket.")
 final class PopulateCommand extends StoreCommand {
+    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
     private Path manifest = Path.of("");
 
@@ -37,6 +46,9 @@ final class PopulateCommand extends StoreCommand {
     @Option(names = "--alone", description = "publish each entry alone and at once, not in packs at the end")
     private boolean isAlone;
 
+    @Mixin
+    private BuildLogOption buildLog = new BuildLogOption();
+
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
@@ -46,6 +58,13 @@ final class PopulateCommand extends StoreCommand {
         }
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores().config();
+        BucketLayer target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst()
+                .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
+                        + " granary run fills the local directory alone."));
+        Optional<String> problem = BucketTrial.problem(target);
+        if (problem.isPresent()) {
+            throw new FailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
+        }
         Published published = new Published();
         Publishing publishing = isAlone ? Publishing.ALONE : Publishing.IN_PACKS;
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
@@ -54,43 +73,45 @@ final class PopulateCommand extends StoreCommand {
             try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
             }
-            boolean isDone = granary.flush(Duration.ofSeconds(uploadLimit));
-            boolean isPublished = isDone && published.failed() == 0;
+            flush(granary, published);
+            Populated populated = new Populated(target, uploadLimit, published, run);
+            try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size())) {
+                populated.readBack(new Readback(config.buckets()), progress);
+            }
             if (isJson()) {
-                JsonObject result = run.json();
-                result.add("published", published.json());
+                JsonObject result = run.json(buildLog.shown());
+                result.add("published", populated.json());
                 Json.print(out, result);
             } else {
-                run.print(out, err);
-                out.println(summary(config, published));
+                run.print(out, err, buildLog.shown());
+                out.println(populated.summary());
                 out.flush();
             }
-            if (!isPublished) {
-                published.causes().forEach((cause, id) -> err.println("granary: not published: " + id + ": " + cause));
-                err.println("granary: all kernels that compiled are in " + config.directory() + "; remove the cause and populate again, which"
-                        + " uploads them without compiling.");
-                err.flush();
-            }
-            return run.failures() == 0 && isPublished ? 0 : 1;
+            populated.complain(err, config.directory());
+            return run.failures() == 0 && populated.isWhole() ? 0 : 1;
         }
     }
 
     /** What this machine had already may be missing in the bucket. */
     private static void publishAgain(Granary granary, KernelRun.Result result) {
-        if (result instanceof KernelRun.Result.Got got && (got.source() == Source.LOCAL)) {
+        if (result instanceof KernelRun.Result.Got got && got.source() == Source.LOCAL) {
             granary.publish(got.descriptor().getId());
         }
     }
 
-    private static String summary(GranaryConfig config, Published published) {
-        if (config.buckets().isEmpty()) {
-            return "stored in " + config.directory() + " only: no bucket is configured (--bucket or GRANARY_BUCKET)";
+    private void flush(Granary granary, Published published) {
+        long start = System.nanoTime();
+        long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
+        try (Progress progress = new Progress(err(), "publishing", 0)) {
+            for (long passed = 0; passed < limit; passed = System.nanoTime() - start) {
+                if (granary.flush(Duration.ofNanos(Math.min(limit - passed, PROGRESS_NANOS)))) {
+                    return;
+                }
+                progress.passing(Text.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
+                if (Thread.currentThread().isInterrupted()) {
+                    return;
+                }
+            }
         }
-        Optional<BucketLayer> target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst();
-        if (target.isEmpty()) {
-            return "stored in " + config.directory() + " only: every bucket is only read (access=read)";
-        }
-        return target.get().location() + ": " + published.stored() + " published, " + published.present() + " there already, "
-                + published.failed() + " failed";
     }
 }

@@ -1,6 +1,5 @@
 package dev.granary.coordinator.cli;
 
-import com.google.gson.JsonObject;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import java.util.Map;
@@ -15,6 +14,22 @@ final class Published implements BiConsumer<Id, StoreResult> {
     @Override
     public void accept(Id id, StoreResult result) {
         results.put(id, result);
+    }
+
+    /** What is known of one id. */
+    enum State {
+        /** A bucket has it, by its answer. */
+        DONE,
+        FAILED,
+        UNANSWERED
+    }
+
+    State state(Id id) {
+        return switch (results.get(id)) {
+            case null -> State.UNANSWERED;
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> State.DONE;
+            case StoreResult.Refused _, StoreResult.Failed _, StoreResult.Unknown _ -> State.FAILED;
+        };
     }
 
     long stored() {
@@ -43,9 +58,5 @@ final class Published implements BiConsumer<Id, StoreResult> {
             }
         });
         return causes;
-    }
-
-    JsonObject json() {
-        return Json.object("stored", stored(), "present", present(), "failed", failed());
     }
 }

@@ -4,6 +4,7 @@ import dev.granary.cache.Catalog;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -30,14 +31,15 @@ final class SelectionOptions {
 
     /** The chosen ones of {@code entries}, in their order. */
     List<Catalog.Listed> from(List<Catalog.Listed> entries, Instant now) throws UsageException {
+        return entries.stream().filter(chosen(now)).toList();
+    }
+
+    /** Tells whether an entry is chosen. */
+    Predicate<Catalog.Listed> chosen(Instant now) throws UsageException {
         String prefix = target == null ? "" : target;
         String digits = id == null ? "" : IdPrefix.parse(id);
         Duration age = olderThan == null ? null : Age.parse(olderThan, "--older-than");
         long latest = age == null ? Long.MAX_VALUE : now.minus(age).toEpochMilli();
-        return entries.stream()
-                .filter(entry -> entry.namespace().startsWith(prefix))
-                .filter(entry -> digits.isEmpty() || entry.beginsWith(digits))
-                .filter(entry -> entry.lastUsedMillis() <= latest)
-                .toList();
+        return entry -> entry.namespace().startsWith(prefix) && (digits.isEmpty() || entry.beginsWith(digits)) && entry.lastUsedMillis() <= latest;
     }
 }

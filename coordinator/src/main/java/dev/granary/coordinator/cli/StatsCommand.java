@@ -8,37 +8,45 @@ import dev.granary.coordinator.Totals;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code granary stats}: what a tier holds, and what all processes on this machine got out of the cache. */
-@Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and what the cache has saved.")
+/** {@code granary stats}: what a tier holds; of the local tier also what all processes on this machine got out of the cache. */
+@Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and, of the local tier, what the cache has saved.")
 final class StatsCommand extends StoreCommand {
+    /** What a strange bucket has beyond so many targets is told as one. */
+    private static final int MOST_TARGETS = 10_000;
+
+    private static final String OTHERS = "(more targets)";
+
     @Mixin
     private TierOption tier = new TierOption();
 
     /** Entries of one namespace. */
     private record Usage(long entries, long bytes) {
         Usage plus(Catalog.Listed entry) {
-            return new Usage(entries + 1, bytes + entry.bytes());
+            return new Usage(entries + 1, ListedEntries.sumOf(bytes, entry.bytes()));
         }
     }
 
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
-        GranaryConfig config = stores().config();
-        try (Inventory inventory = tier.open(config)) {
-            Map<String, Usage> usage = usage(inventory.entries());
-            Map<String, Long> totals = new Totals(config.directory()).read();
+        try (Inventory inventory = tier.open(stores())) {
+            GranaryConfig config = stores().config();
+            Map<String, Usage> usage = usage(inventory);
+            Map<String, Long> totals = tier.isLocal() ? new Totals(config.directory()).read() : Map.of();
             if (isJson()) {
                 Json.print(out, json(inventory, config, usage, totals));
             } else {
-                print(out, inventory, config, usage, totals);
+                print(out, inventory, config, usage);
+                if (tier.isLocal()) {
+                    print(out, config, totals, usage);
+                }
+                out.flush();
             }
             return 0;
         } catch (IOException e) {
@@ -46,35 +54,47 @@ final class StatsCommand extends StoreCommand {
         }
     }
 
-    private static Map<String, Usage> usage(List<Catalog.Listed> entries) {
+    private Map<String, Usage> usage(Inventory inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        entries.forEach(entry -> usage.merge(entry.namespace(), new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)));
+        try (Progress progress = new Progress(err(), "counting", 0)) {
+            inventory.list(entry -> {
+                String namespace = usage.containsKey(entry.namespace()) || usage.size() < MOST_TARGETS ? entry.namespace() : OTHERS;
+                progress.passing(Text.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
+            });
+        }
         return usage;
     }
 
-    private void print(
-            PrintWriter out, Inventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
-        long bytes = usage.values().stream().mapToLong(Usage::bytes).sum();
+    private void print(PrintWriter out, Inventory inventory, GranaryConfig config, Map<String, Usage> usage) {
+        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, ListedEntries::sumOf);
         out.println(inventory.name() + ": " + Text.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
                 + Text.bytes(bytes) + (tier.isLocal() ? " of " + Text.bytes(config.capacityBytes()) : ""));
         usage.forEach((namespace, count) ->
                 out.println("  " + namespace + ": " + Text.plural(count.entries(), "entry") + ", " + Text.bytes(count.bytes())));
+    }
+
+    private static void print(PrintWriter out, GranaryConfig config, Map<String, Long> totals, Map<String, Usage> usage) {
         out.println();
         if (totals.isEmpty()) {
-            out.println("No process has used " + config.directory() + " yet.");
+            out.println(!usage.isEmpty()
+                    ? "Nothing was counted in " + config.directory() + " yet: a process is counted when it ends, and not when it is killed."
+                    : "No process has used " + config.directory() + " yet.");
         } else {
             out.println("All processes that used " + config.directory() + ":");
             Table table = new Table("counter", "count");
             totals.forEach((name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
             table.print(out);
         }
-        out.flush();
     }
 
-    private static JsonObject json(Inventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+    /** A bucket knows neither this machine's capacity nor its counters. */
+    private JsonObject json(Inventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         JsonArray namespaces = new JsonArray();
         usage.forEach((namespace, count) ->
                 namespaces.add(Json.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
+        if (!tier.isLocal()) {
+            return Json.object("tier", inventory.name(), "namespaces", namespaces);
+        }
         JsonObject counters = new JsonObject();
         totals.forEach(counters::addProperty);
         return Json.object("tier", inventory.name(), "capacityBytes", config.capacityBytes(), "namespaces", namespaces, "totals", counters);

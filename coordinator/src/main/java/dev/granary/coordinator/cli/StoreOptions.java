@@ -4,9 +4,10 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options that say which stores to use; each wins over environment and configuration file. */
+/** The options that say which stores to use, buckets included; each wins over environment and configuration file. */
 final class StoreOptions {
     @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX",
             description = "the shared bucket (GRANARY_BUCKET); may be given several times: they are asked in this order")
@@ -18,14 +19,16 @@ final class StoreOptions {
     @Option(names = "--client", paramLabel = "aws|minio", description = "the client library (GRANARY_S3_CLIENT)")
     private @Nullable String client;
 
-    @Option(names = "--dir", paramLabel = "DIR", description = "the local directory (GRANARY_DIR; default: granary under XDG_CACHE_HOME)")
-    private @Nullable String directory;
+    @Mixin
+    private LocalOptions local = new LocalOptions();
 
-    @Option(names = "--capacity", paramLabel = "SIZE", description = "its limit, such as 4GiB, or a number of MiB (GRANARY_CAPACITY)")
-    private @Nullable String capacity;
+    /** True where an option for buckets was given. */
+    boolean isAnyForBuckets() {
+        return !buckets.isEmpty() || endpoint != null || client != null;
+    }
 
     GranaryConfig.Builder builder() throws ConfigException {
-        GranaryConfig.Builder builder = GranaryConfig.builder();
+        GranaryConfig.Builder builder = local.builder();
         for (String bucket : buckets) {
             builder.bucket(bucket);
         }
@@ -34,12 +37,6 @@ final class StoreOptions {
         }
         if (client != null) {
             builder.client(client);
-        }
-        if (directory != null) {
-            builder.directory(directory);
-        }
-        if (capacity != null) {
-            builder.capacity(capacity);
         }
         return builder;
     }

@@ -7,11 +7,16 @@ import picocli.CommandLine.Option;
 
 /** The option that chooses targets; without it, they are those of this machine's devices. */
 final class TargetOption {
-    private static final Pattern NAMESPACE = Pattern.compile("[a-z0-9-]+/[a-z0-9._-]+");
+    private static final Pattern NAMESPACE = Pattern.compile("[a-z0-9-]+/[a-z0-9_-][a-z0-9._-]*");
 
     @Option(names = "--target", paramLabel = "BACKEND/NAME",
             description = "a target as granary ls and doctor show it; may be given several times; default: those of this machine's devices")
     private List<String> targets = List.of();
+
+    /** True where targets were named. */
+    boolean isGiven() {
+        return !targets.isEmpty();
+    }
 
     /** The targets, as {@link dev.granary.cache.Target#path()} gives them. */
     List<String> namespaces() throws FailedException, UsageException {

@@ -16,7 +16,12 @@ final class TierOption {
             description = "where to look: local, bucket (the first one), or one of the configured buckets (default: ${DEFAULT-VALUE})")
     private String tier = LOCAL;
 
-    Inventory open(GranaryConfig config) throws ConfigException, UsageException {
+    /** Opens the tier, and refuses options for buckets where it is the local one: they would do nothing. */
+    Inventory open(StoreOptions stores) throws ConfigException, UsageException {
+        GranaryConfig config = stores.config();
+        if (isLocal() && stores.isAnyForBuckets()) {
+            throw new UsageException("--bucket, --endpoint and --client do nothing with --tier local; say --tier bucket to look into the bucket");
+        }
         return switch (tier) {
             case LOCAL -> Inventory.ofLocal(config);
             case BUCKET -> Inventory.ofBucket(config);

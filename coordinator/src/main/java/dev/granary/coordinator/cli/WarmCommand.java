@@ -9,7 +9,10 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.pack.Warming;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -31,6 +34,7 @@ final class WarmCommand extends StoreCommand {
             throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
         boolean isWell = true;
+        Set<String> empty = new LinkedHashSet<>(targets.namespaces());
         JsonArray results = new JsonArray();
         try (Warm warm = Warm.open(config, isPacksOnly ? Warming.Alone.LEAVE : Warming.Alone.READ)) {
             for (BucketLayer layer : config.buckets()) {
@@ -39,6 +43,9 @@ final class WarmCommand extends StoreCommand {
                     Warm.Outcome outcome = from(warm, layer, target);
                     Duration took = Duration.ofNanos(System.nanoTime() - start);
                     isWell &= outcome instanceof Warm.Outcome.Done done && done.report().isWhole();
+                    if (!(outcome instanceof Warm.Outcome.Done(WarmReport report)) || report.entries() + report.present() + report.skippedEntries() > 0) {
+                        empty.remove(target);
+                    }
                     if (isJson()) {
                         results.add(json(layer, target, took, outcome));
                     } else {
@@ -48,10 +55,23 @@ final class WarmCommand extends StoreCommand {
                 }
             }
         }
+        isWell &= !isNothingThere(config, empty);
         if (isJson()) {
             Json.print(out(), Json.object("directory", config.directory(), "well", isWell, "warmed", results));
         }
         return isWell ? 0 : 1;
+    }
+
+    /** A target that was named must be there; of this machine's own devices, one is enough: the others may be of no use to anybody. */
+    private boolean isNothingThere(GranaryConfig config, Set<String> empty) throws FailedException, UsageException {
+        if (empty.isEmpty() || (!targets.isGiven() && empty.size() < targets.namespaces().size())) {
+            return false;
+        }
+        String buckets = config.buckets().stream().map(BucketLayer::name).collect(Collectors.joining(", "));
+        empty.forEach(target -> err().println("granary: nothing for " + target + " is in " + buckets
+                + "; granary ls --tier bucket shows what is there, granary populate puts it there"));
+        err().flush();
+        return true;
     }
 
     private Warm.Outcome from(Warm warm, BucketLayer layer, String target) throws ConfigException, InterruptedException {

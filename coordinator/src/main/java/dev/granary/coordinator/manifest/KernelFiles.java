@@ -38,6 +38,7 @@ public final class KernelFiles {
     private final ManifestKernel kernel;
     private final List<Root> roots = new ArrayList<>();
     private final Map<String, String> headers = new LinkedHashMap<>();
+    private final Map<String, Path> headerFiles = new LinkedHashMap<>();
     private long bytes;
     private boolean hasComputed;
     private boolean hasUnseen;
@@ -84,7 +85,21 @@ public final class KernelFiles {
      * @throws IOException if a file cannot be read or there are too many, in a sentence for people
      */
     public static KernelDescriptor descriptor(ManifestKernel kernel, Target target) throws IOException {
-        return new KernelFiles(kernel).read(target);
+        return read(kernel, target).descriptor();
+    }
+
+    /** A descriptor, and the files that it was made from. */
+    public record Made(KernelDescriptor descriptor, KernelSources sources) {}
+
+    /**
+     * Like {@link #descriptor}, and tells the files, to name them in place of the compiler's copies.
+     *
+     * @throws IOException as {@link #descriptor}
+     */
+    public static Made read(ManifestKernel kernel, Target target) throws IOException {
+        KernelFiles files = new KernelFiles(kernel);
+        KernelDescriptor descriptor = files.read(target);
+        return new Made(descriptor, new KernelSources(kernel.source(), files.headerFiles));
     }
 
     private KernelDescriptor read(Target target) throws IOException {
@@ -122,6 +137,7 @@ public final class KernelFiles {
                     if (!headers.containsKey(found.place().toString())) {
                         String text = text(found.file());
                         headers.put(found.place().toString(), text);
+                        headerFiles.put(found.place().toString(), found.file());
                         toScan.add(new Open(found.directory(), text));
                     }
                 }
@@ -157,6 +173,7 @@ public final class KernelFiles {
                     Found found = root.file(root.directory().relativize(file).toString());
                     if (!headers.containsKey(found.place().toString())) {
                         headers.put(found.place().toString(), text(file));
+                        headerFiles.put(found.place().toString(), file);
                     }
                 }
             } catch (UncheckedIOException e) {

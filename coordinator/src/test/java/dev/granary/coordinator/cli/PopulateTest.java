@@ -112,14 +112,16 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName("R21 a pack that cannot be written: populate says why and what to do, ends with 1, and the next one uploads without compiling")
+    @DisplayName("A1 A2 R21 B11 a pack that cannot be written: populate says why and what to do, ends with 1, and the next one uploads without compiling")
     void packRefused() throws Exception {
         String manifest = manifest("");
         try (TestFleet fleet = new TestFleet(directory)) {
             List<String> bucket = List.of("--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint());
             fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
-            run("populate", "builder", bucket, manifest).exits(1).says("s3://kernels/ci: 0 published, 0 there already, 2 failed")
-                    .complains("not published", "AccessDenied", "populate again");
+            for (int i = 0; i < 3; i++) { // B11: from the second on, the outbox asks for the same entries first
+                run("populate", "builder", bucket, manifest).exits(1).says("s3://kernels/ci: 0 published, 0 there already, 2 failed")
+                        .complains("not published", "AccessDenied", "populate again");
+            }
             assertEquals(List.of(), fleet.keys("/m/"));
             fleet.plan(FaultPlan.SOUND);
             JsonObject again = run("populate", "builder", bucket, manifest, "--json").exits(0).json();
@@ -146,7 +148,7 @@ class PopulateTest {
         assertSummary(result, 2, 0, 0, 2);
         JsonObject broken = result.getAsJsonArray("results").get(2).getAsJsonObject();
         assertTrue(broken.get("error").getAsString().contains("undeclared"), broken::toString);
-        Cli text = run("populate", "local", List.of(), manifest).exits(1).says("4 kernels: 0 compiled", "2 from disk", "2 failed")
+        Cli text = run("run", "local", List.of(), manifest).exits(1).says("4 kernels: 0 compiled", "2 from disk", "2 failed")
                 .complains("FAILED broken", "undeclared", "FAILED lost: there is no file " + directory.resolve("lost.cl"));
         assertFalse(text.err().contains("Exception"), text.err());
     }

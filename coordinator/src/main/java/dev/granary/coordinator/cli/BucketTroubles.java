@@ -1,0 +1,83 @@
+package dev.granary.coordinator.cli;
+
+import dev.granary.cache.TierStatistics;
+import dev.granary.coordinator.BucketTrial;
+import dev.granary.coordinator.LayerStatistics;
+import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.ConfigException;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/** The failures of the buckets that {@code run} has used, one line for each bucket. Not thread-safe. */
+final class BucketTroubles {
+    private final List<BucketLayer> buckets;
+    private final List<LayerStatistics> layers;
+    private final Map<Integer, String> lines = new TreeMap<>();
+
+    /** Of those buckets, with their statistics in the same order, after uploads with those results to the first that may be written. */
+    BucketTroubles(List<BucketLayer> buckets, List<LayerStatistics> layers, Published published) {
+        this.buckets = List.copyOf(buckets);
+        this.layers = List.copyOf(layers);
+        OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();
+        for (int i = 0; i < layers.size(); i++) {
+            Optional<String> uploads = written.equals(OptionalInt.of(i)) ? published.causes().keySet().stream().findFirst() : Optional.empty();
+            Optional<String> cause = layers.get(i).trouble().or(() -> uploads);
+            if (cause.isPresent()) {
+                lines.put(i, cause.get() + counts(layers.get(i), uploads.isPresent() ? published.failed() : 0));
+            }
+        }
+    }
+
+    private static String counts(LayerStatistics layer, long uploads) {
+        List<String> counts = new ArrayList<>();
+        add(counts, layer.results().unavailable(), "look-up", "failed");
+        add(counts, layer.skipped(), "look-up", "skipped");
+        add(counts, uploads, "upload", "failed");
+        return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
+    }
+
+    private static void add(List<String> counts, long count, String noun, String what) {
+        if (count > 0) {
+            counts.add(Text.plural(count, noun) + " " + what);
+        }
+    }
+
+    /** True where one of them has answered a request, whatever the answer was. */
+    static boolean isAnyAnswering(List<LayerStatistics> layers) {
+        return layers.stream().map(LayerStatistics::results).anyMatch(BucketTroubles::hasAnswered);
+    }
+
+    private static boolean hasAnswered(TierStatistics.Snapshot results) {
+        return results.hits() + results.misses() - results.unavailable() + results.stored() + results.duplicates() + results.divergent()
+                + results.refused() > 0;
+    }
+
+    /** Tries each bucket that no look-up has asked, and that has failed in nothing so far. */
+    void tryUnasked() throws ConfigException {
+        for (int i = 0; i < layers.size(); i++) {
+            if (!lines.containsKey(i) && !hasAnswered(layers.get(i).results())) {
+                Optional<String> problem = BucketTrial.problem(buckets.get(i));
+                if (problem.isPresent()) {
+                    lines.put(i, problem.get());
+                }
+            }
+        }
+    }
+
+    /** True where one has failed. */
+    boolean isAny() {
+        return !lines.isEmpty();
+    }
+
+    /** Prints one line for each bucket that has failed. */
+    void print(PrintWriter err) {
+        lines.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor says what to do"));
+        err.flush();
+    }
+}

@@ -1,0 +1,143 @@
+package dev.granary.coordinator.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code populate} and {@code run} against buckets that cannot be used: no success that published nothing, and every failure with its cause. */
+class PopulateTruthTest {
+    private final Path directory;
+    private final TestFleet fleet;
+    private final String manifest;
+
+    PopulateTruthTest(@TempDir Path directory) throws Exception {
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "there is no OpenCL device");
+        this.directory = directory;
+        this.fleet = new TestFleet(directory);
+        Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
+        this.manifest = Files.writeString(directory.resolve("kernels.toml"), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n").toString();
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private Cli at(String command, String machine, String bucket, String endpoint, String... more) {
+        List<String> all = new ArrayList<>(List.of(command, "--dir", directory.resolve(machine).toString(), "--bucket", bucket, "--endpoint", endpoint));
+        if (!command.equals("warm") && !command.equals("ls")) {
+            all.add(manifest);
+        }
+        all.addAll(Arrays.asList(more));
+        return Cli.run(all.toArray(String[]::new));
+    }
+
+    private Cli run(String command, String machine, String... more) {
+        return at(command, machine, "s3://kernels/ci", fleet.endpoint(), more);
+    }
+
+    private void assertNothingCompiled(String machine) {
+        assertTrue(Files.notExists(directory.resolve(machine)), "the local directory was opened, or kernels were compiled");
+    }
+
+    @Test
+    @DisplayName("A1 O9 B11 U2 missing bucket, dead server, wrong keys: populate ends with 1 and the cause before anything is compiled, each time")
+    void triedFirst() {
+        for (int i = 0; i < 3; i++) {
+            Cli missing = at("populate", "ci", "s3://no-such-bucket/ci", fleet.endpoint()).exits(1)
+                    .complains("s3://no-such-bucket/ci at " + fleet.endpoint() + " cannot be used, nothing was compiled: there is no bucket no-such-bucket", "create it");
+            assertEquals(1, missing.err().lines().count(), missing.err());
+            at("populate", "ci", "s3://kernels/ci", "http://127.0.0.1:1").exits(1).complains("nobody answers at http://127.0.0.1:1");
+        }
+        String secret = System.getProperty("aws.secretAccessKey");
+        try {
+            System.setProperty("aws.secretAccessKey", "another-secret-key");
+            for (int i = 0; i < 3; i++) {
+                run("populate", "ci").exits(1).complains("the secret key does not fit the access key");
+            }
+        } finally {
+            System.setProperty("aws.secretAccessKey", secret);
+        }
+        assertNothingCompiled("ci");
+    }
+
+    @Test
+    @DisplayName("A1 populate without a bucket that may be written is wrong configuration, and compiles nothing")
+    void noBucket() {
+        Cli.run("populate", "--dir", directory.resolve("ci").toString(), manifest).exits(2).complains("No bucket is configured that may be written", "--bucket");
+        at("populate", "ci", "s3://kernels/ci?access=read", fleet.endpoint()).exits(2).complains("may be written");
+        assertNothingCompiled("ci");
+    }
+
+    @Test
+    @DisplayName("A1 what the server took and does not give back is no success: populate reads each entry back, and ends with 1 and the cause")
+    void notReadable() {
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET range"), new Fault.Lost(Fault.DENIED)));
+        Cli denied = run("populate", "ci").exits(1).says("1 published, 0 there already, 0 failed, 1 of them cannot be read")
+                .complains("published, but cannot be read back: ", "AccessDenied", "populate again");
+        assertTrue(denied.err().lines().count() <= 2, denied.err());
+        fleet.plan(FaultPlan.SOUND);
+        JsonObject again = run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        assertEquals(List.of(1, 0, 1), List.of(again.get("present").getAsInt(), again.get("unreadable").getAsInt(), again.get("readBack").getAsInt()));
+    }
+
+    @Test
+    @DisplayName("A1 S3 an object that was cut, under the right key, is not there already: populate replaces it, and another machine gets it")
+    void damaged() {
+        run("populate", "ci", "--alone").exits(0).says("1 published");
+        String key = fleet.keys("/e/").getFirst();
+        fleet.change(key, bytes -> Arrays.copyOf(bytes, bytes.length / 3));
+        run("populate", "ci").exits(0).says("1 published, 0 there already");
+        run("run", "node").exits(0).says("1 from the bucket");
+    }
+
+    @Test
+    @DisplayName("A1 S8 the limit for uploads passes: what is pending is counted and told, the exit code is 1")
+    void pending() {
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Delayed(Fault.Moment.BEFORE, Duration.ofSeconds(20))));
+        run("populate", "ci", "--upload-limit", "1").exits(1).says("0 published, 0 there already, 0 failed, 1 pending")
+                .complains("not published: 1 entry: no answer from s3://kernels/ci", "within 1 s");
+        fleet.plan(FaultPlan.SOUND);
+        run("populate", "ci").exits(0).says("1 from disk", "1 published");
+    }
+
+    @Test
+    @DisplayName("O8 U3 run with a bucket that cannot be used: one line with the cause, and 0; with --require-bucket 1, even where all is on the disk")
+    void requireBucket() {
+        Cli dead = at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).says("1 compiled").complains(
+                "granary: s3://kernels/ci at http://127.0.0.1:1: ", "1 look-up failed", "granary doctor");
+        assertEquals(1, dead.err().lines().count(), dead.err());
+        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).says("1 from disk");
+        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket").exits(1).says("1 from disk").complains("nobody answers");
+        at("run", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket").exits(1).says("1 compiled").complains("NoSuchBucket");
+        Cli sound = run("run", "third", "--require-bucket").exits(0).says("1 compiled");
+        assertEquals("", sound.err());
+        run("run", "fourth", "--require-bucket").exits(0).says("1 from the bucket");
+        Cli.run("run", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket").exits(2).complains("No bucket is configured");
+    }
+
+    @Test
+    @DisplayName("R3 U3 run with credentials that may not write: one line says that uploads failed, and the exit code is 0")
+    void readOnly() {
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
+        Cli run = run("run", "node").exits(0).says("1 compiled").complains("AccessDenied", "1 upload failed");
+        assertEquals(1, run.err().lines().count(), run.err());
+        run("populate", "ci").exits(1).complains("not published", "AccessDenied");
+    }
+}
