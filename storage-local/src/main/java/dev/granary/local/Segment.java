@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -43,7 +44,6 @@ final class Segment {
     private static final int NUMBER = 8;
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
-    private static final int ATTEMPTS = 5;
     private static final int WRITTEN_AT_ONCE = 128 << 10;
 
     private final int number;
@@ -51,6 +51,7 @@ final class Segment {
     private final MappedByteBuffer map;
     private final MemorySegment bytes;
     private @Nullable FileChannel writing; // guarded by this
+    private boolean isClosed; // guarded by this
 
     private Segment(int number, Path file, MappedByteBuffer map) {
         this.number = number;
@@ -61,6 +62,10 @@ final class Segment {
 
     /** Creates a segment of a fixed length that takes no room on the disk yet. */
     static Segment create(Path file, int number, long length) throws IOException {
+        return InterruptShield.apart(() -> createHere(file, number, length));
+    }
+
+    private static Segment createHere(Path file, int number, long length) throws IOException {
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file));
@@ -79,6 +84,7 @@ final class Segment {
         } finally {
             if (!done) {
                 channel.close();
+                Files.deleteIfExists(file); // made here, and named by nothing: a full disk must not keep it
             }
         }
     }
@@ -86,6 +92,10 @@ final class Segment {
     /** Opens a segment for reading. */
     static Segment open(Path file, int number) throws IOException {
         Layout.requireFile(file);
+        return InterruptShield.apart(() -> openHere(file, number));
+    }
+
+    private static Segment openHere(Path file, int number) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             long length = Math.min(channel.size(), Integer.MAX_VALUE);
             return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
@@ -169,6 +179,7 @@ final class Segment {
     }
 
     synchronized void close() {
+        isClosed = true;
         try {
             if (writing != null) {
                 writing.close();
@@ -198,34 +209,40 @@ final class Segment {
         void on(FileChannel channel) throws IOException;
     }
 
-    /** An interrupt closes a channel for all threads: those open it again and repeat what they did, which is to the same place. */
+    /**
+     * An interrupt of one thread closes a channel for all: each repeats what it did, which is to the same place, by a channel that only a
+     * thread knows which nobody interrupts.
+     */
     private void onChannel(ChannelAction action) throws IOException {
-        boolean interrupted = false;
-        try {
-            for (int attempt = 1; ; attempt++) {
-                try {
-                    action.on(writable());
-                    return;
-                } catch (ClosedChannelException e) {
-                    interrupted |= Thread.interrupted();
-                    if (attempt == ATTEMPTS) {
-                        throw e;
-                    }
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+        try (InterruptShield _ = new InterruptShield()) {
+            action.on(writable());
+        } catch (ClosedChannelException e) {
+            Segment _ = InterruptShield.apart(() -> onOwnChannel(action));
         }
     }
 
+    private Segment onOwnChannel(ChannelAction action) throws IOException {
+        try (FileChannel own = openToWrite()) {
+            action.on(own);
+        }
+        return this;
+    }
+
+    /** A segment that was let go opens none that nobody would close. */
     private synchronized FileChannel writable() throws IOException {
         FileChannel known = writing;
+        if (isClosed) {
+            throw new ClosedChannelException();
+        }
         if (known == null || !known.isOpen()) {
-            known = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+            known = openToWrite();
             writing = known;
         }
         return known;
+    }
+
+    private FileChannel openToWrite() throws IOException {
+        Layout.requireFile(file);
+        return FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }
 }

@@ -49,7 +49,7 @@ final class StoreFiles {
             if (before != null && before.generation() == generation) {
                 return before;
             }
-            try (InterruptShield _ = new InterruptShield()) {
+            try {
                 Index opened = Index.open(layout.index(generation), generation,
                         state.isWritable() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY);
                 if (opened == null) {
@@ -78,7 +78,7 @@ final class StoreFiles {
     synchronized void forget() throws IOException {
         index = null;
         segments.close();
-        state.restoreLength();
+        state.restoreLength(layout.state());
     }
 
     void writeUses() throws IOException {
