@@ -12,6 +12,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -52,6 +53,15 @@ final class Segment {
     private final MemorySegment bytes;
     private @Nullable FileChannel writing; // guarded by this
     private boolean isClosed; // guarded by this
+
+    /** The file is shorter than it was when it was mapped. */
+    static final class CutException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        private CutException(Path file, Throwable cause) {
+            super(file + " was cut while it was read", cause);
+        }
+    }
 
     private Segment(int number, Path file, MappedByteBuffer map) {
         this.number = number;
@@ -150,7 +160,8 @@ final class Segment {
      * that is cut ends the process when it is read by anything else than this copy.
      *
      * @param memory where to; null for memory that the garbage collector gives back
-     * @throws IOException if the file was cut under the mapping, or there is no memory
+     * @throws CutException if the file was cut under the mapping
+     * @throws IOException if the disk fails, or there is no memory
      */
     MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
         long there = Math.clamp(bytes.byteSize() - offset, 0, length);
@@ -158,9 +169,18 @@ final class Segment {
             Arena taken = memory == null ? Arena.ofAuto() : memory;
             return taken.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
         } catch (InternalError e) {
-            throw new IOException(file + " was cut while it was read", e);
+            throw isShorterThan(offset + there) ? new CutException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
             throw new IOException("no memory outside the heap for " + there + " bytes of " + file, e);
+        }
+    }
+
+    /** The system tells of a cut and of a failing disk in one way. */
+    private boolean isShorterThan(long length) throws IOException {
+        try {
+            return Files.size(file) < length;
+        } catch (NoSuchFileException e) {
+            return true;
         }
     }
 

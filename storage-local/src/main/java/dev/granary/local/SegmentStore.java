@@ -5,7 +5,6 @@ import java.nio.channels.FileLock;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -210,7 +209,7 @@ final class SegmentStore {
     }
 
     private @Nullable StoreFiles openForReading() throws IOException {
-        if (!Files.exists(layout.state(), LinkOption.NOFOLLOW_LINKS)) {
+        if (!Layout.isThere(layout.state())) {
             return null;
         }
         try {

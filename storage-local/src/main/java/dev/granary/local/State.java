@@ -36,7 +36,7 @@ final class State implements AutoCloseable {
     // Words that readers look at lie apart from those that writers change.
     static final int MARK = 0;
     static final int GENERATION = 8;
-    static final int REMOVALS = 16;
+    static final int REPLACEMENTS = 16; // grows before an entry leaves for one that came; a look-up that found nothing reads it again
     static final int TAIL = 128;
     static final int NEXT_SEGMENT = 256;
     static final int LIVE_UNITS = 264;

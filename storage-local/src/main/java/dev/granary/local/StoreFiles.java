@@ -53,7 +53,7 @@ final class StoreFiles {
                 Index opened = Index.open(layout.index(generation), generation,
                         state.isWritable() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY);
                 if (opened == null) {
-                    throw new IOException("the index " + layout.index(generation) + " is empty");
+                    throw new NoSuchFileException(layout.index(generation).toString(), null, "empty");
                 }
                 use(opened);
                 return opened;
