@@ -55,12 +55,45 @@ final class Aftercare {
     /** Reads from the store as it is; one that cannot be read is put in order, and has nothing. */
     LoadResult reading(Reading reading) {
         try {
-            StoreFiles files = store.files();
-            return files == null ? LoadResult.ABSENT : reading.read(files);
+            return twice(() -> {
+                StoreFiles files = store.files();
+                return files == null ? LoadResult.ABSENT : reading.read(files);
+            });
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.READING, e);
             repair();
             return new LoadResult.Unavailable(e.toString());
+        }
+    }
+
+    interface Looking<T> {
+        T look() throws IOException;
+    }
+
+    /**
+     * Looks again where a file was cut under its mapping: a sweep does that, and it is no reason to fail. {@link Segment#copy} tells of most
+     * cuts itself; compiled code may tell of one only behind it.
+     */
+    static <T> T twice(Looking<T> looking) throws IOException {
+        try {
+            return looking.look();
+        } catch (InternalError e) {
+            return looking.look();
+        }
+    }
+
+    /**
+     * Looks through the store for a caller who is told of failure by an exception.
+     *
+     * @throws IOException if the store cannot be read, also where a file was cut under its mapping; it was put in order then
+     */
+    <T> T looking(Looking<T> looking) throws IOException {
+        try {
+            return looking.look();
+        } catch (InternalError e) {
+            trouble.record(Trouble.Kind.READING, e);
+            repair();
+            throw new IOException("a file of the local store was cut while it was read", e);
         }
     }
 

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,6 +109,7 @@ final class ClaimFile {
             return last;
         }
         leave();
+        Layout.requireNothingElse(file);
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file));
@@ -186,11 +186,13 @@ final class ClaimFile {
 
         @Override
         public synchronized void awaitLaunch() {
-            for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
-                if (attempt > 0) {
-                    LockSupport.parkNanos(MARK_PAUSE_NANOS); // another process is just asking
+            try (InterruptShield shield = new InterruptShield()) {
+                for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
+                    if (attempt > 0) {
+                        shield.pause(MARK_PAUSE_NANOS); // another process is just asking
+                    }
+                    mark = tryMark(in, lock.position() + 1);
                 }
-                mark = tryMark(in, lock.position() + 1);
             }
         }
 

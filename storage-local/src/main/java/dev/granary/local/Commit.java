@@ -6,8 +6,6 @@ import dev.granary.cache.LoadResult;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -148,6 +146,9 @@ final class Commit {
         state.add(State.OCCUPIED_SLOTS, fresh);
         state.add(State.LIVE_ENTRIES, 1);
         state.add(State.LIVE_UNITS, units);
+        if (!replaced.isEmpty()) {
+            state.add(State.REPLACEMENTS, 1); // the new entry may lie where a look-up's probe has passed
+        }
         for (int slot : replaced) {
             remove(state, index, slot);
         }
@@ -169,6 +170,7 @@ final class Commit {
         State state = files.state();
         long tag = state.get(State.ENTERING_TAG);
         if (state.get(State.ENTERING) != 0 && files.index().find(tag, state.get(State.ENTERING)) >= 0) {
+            state.add(State.REPLACEMENTS, 1);
             for (int i = 0; i < State.REPLACED_AT_MOST; i++) {
                 removeAt(files, tag, state.get(State.REPLACED + i * Long.BYTES));
             }
@@ -186,7 +188,7 @@ final class Commit {
         } catch (NoSuchFileException e) {
             return false;
         }
-        if (Files.exists(files.layout().segment(number), LinkOption.NOFOLLOW_LINKS)) {
+        if (Layout.isThere(files.layout().segment(number))) {
             return true;
         }
         files.segments().forget(number); // removed under the mapping: what is written there nobody else would ever see

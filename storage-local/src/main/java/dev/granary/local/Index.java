@@ -58,6 +58,10 @@ final class Index {
 
     /** Creates an empty table, in blocks of its own so that a full disk shows here and not when a slot is written. */
     static Index create(Path file, long generation, int count) throws IOException {
+        return InterruptShield.apart(() -> createHere(file, generation, count));
+    }
+
+    private static Index createHere(Path file, long generation, int count) throws IOException {
         try (FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file))) {
@@ -78,6 +82,10 @@ final class Index {
     /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
     static @Nullable Index open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         Layout.requireFile(file);
+        return InterruptShield.<@Nullable Index>apart(() -> openHere(file, generation, mode));
+    }
+
+    private static @Nullable Index openHere(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
                 ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
                 : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);

@@ -1,11 +1,80 @@
 package dev.granary.local;
 
+import java.io.IOException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
 /**
- * Keeps an interrupt away from file channels, which it would close for all threads, until this is closed; then the thread is interrupted
- * again. For operations that never wait for long.
+ * Keeps interrupts of a thread back until this is closed; then the thread is interrupted again. An interrupt closes a file channel for all
+ * threads, and with it the locks of the process on that file, so no file operation of the store may meet one. For one thread, and for
+ * operations that never wait for long.
  */
 final class InterruptShield implements AutoCloseable {
-    private final boolean interrupted = Thread.interrupted();
+    private boolean interrupted = Thread.interrupted();
+
+    /** An operation on a file, done in another thread. */
+    @FunctionalInterface
+    interface FileWork<T extends @Nullable Object> {
+        /** Does the work. */
+        T run() throws IOException;
+    }
+
+    /**
+     * Does work in a thread of its own, which nobody knows and so nobody interrupts, and waits for it. For what an interrupt must not end:
+     * in the thread of a caller it closes the channel, and a mapping that was just made stays for the life of the process, since
+     * {@link java.nio.channels.FileChannel#map} then throws without giving it back. A thread costs some 100 microseconds.
+     *
+     * @throws IOException if the work throws it, or if the system has no thread
+     */
+    static <T extends @Nullable Object> T apart(FileWork<T> work) throws IOException {
+        FutureTask<T> task = new FutureTask<>(work::run);
+        try (InterruptShield shield = new InterruptShield()) {
+            shield.join(Thread.ofPlatform().daemon().inheritInheritableThreadLocals(false).name("granary-local-files").start(task));
+        } catch (OutOfMemoryError e) {
+            throw new IOException("no thread for an operation on a file", e);
+        }
+        if (task.state() == FutureTask.State.SUCCESS) {
+            return task.resultNow();
+        }
+        switch (task.exceptionNow()) {
+            case IOException e -> throw e;
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case Throwable e -> throw new IllegalStateException(e);
+        }
+    }
+
+    private void join(Thread thread) {
+        while (true) {
+            try {
+                thread.join();
+                return;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+    }
+
+    /** Takes a lock within a time that interrupts neither shorten nor lengthen; returns whether it did. */
+    boolean tryLock(Lock lock, long nanos) {
+        long start = System.nanoTime();
+        while (true) {
+            try {
+                return lock.tryLock(nanos - (System.nanoTime() - start), TimeUnit.NANOSECONDS);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+    }
+
+    /** Waits a moment; an interrupt ends this wait, and leaves later ones as they are. */
+    void pause(long nanos) {
+        LockSupport.parkNanos(nanos);
+        interrupted |= Thread.interrupted();
+    }
 
     @Override
     public void close() {

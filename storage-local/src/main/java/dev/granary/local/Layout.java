@@ -3,13 +3,16 @@ package dev.granary.local;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where things lie in the directory: {@code v2/state} is the page that all processes share, {@code v2/index-<generation>} the table of
@@ -90,15 +93,49 @@ final class Layout {
      * Refuses what is no file: a directory, a link or a pipe in a file's place is as good as nothing.
      *
      * @throws NoSuchFileException if there is no file
+     * @throws IOException if the system does not tell: what it does not show now may be there
      */
-    static void requireFile(Path file) throws NoSuchFileException {
+    static void requireFile(Path file) throws IOException {
         if (!isFile(file)) {
             throw new NoSuchFileException(file.toString(), null, "not a file");
         }
     }
 
-    private static boolean isFile(Path path) {
-        return Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
+    /**
+     * Refuses a directory, a link, a pipe or a device in the place of a file that is opened, or created where there is nothing. To open a
+     * pipe could wait for ever.
+     *
+     * @throws FileSystemException if there is something else than a file
+     * @throws IOException if the system does not tell
+     */
+    static void requireNothingElse(Path file) throws IOException {
+        BasicFileAttributes there = attributes(file);
+        if (there != null && !there.isRegularFile()) {
+            throw new FileSystemException(file.toString(), null, "not a file; remove what is there");
+        }
+    }
+
+    /**
+     * True where something has that name, of whatever kind.
+     *
+     * @throws IOException if the system does not tell
+     */
+    static boolean isThere(Path path) throws IOException {
+        return attributes(path) != null;
+    }
+
+    private static boolean isFile(Path path) throws IOException {
+        BasicFileAttributes there = attributes(path);
+        return there != null && there.isRegularFile();
+    }
+
+    /** Null where nothing has that name. Any other error says nothing of what is there, and must not look like "nothing". */
+    private static @Nullable BasicFileAttributes attributes(Path path) throws IOException {
+        try {
+            return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+        } catch (NoSuchFileException e) {
+            return null;
+        }
     }
 
     /** Told of a file that has a number. */
@@ -134,7 +171,8 @@ final class Layout {
 
     /** Visits what lies in {@code directory}; a missing directory, a file or a link holds nothing. */
     static void each(Path directory, PathVisitor visitor) throws IOException {
-        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+        BasicFileAttributes there = attributes(directory);
+        if (there == null || !there.isDirectory()) {
             return;
         }
         try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {

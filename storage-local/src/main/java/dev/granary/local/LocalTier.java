@@ -112,7 +112,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         aftercare.removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                Shelf.Place place = files == null ? Shelf.Place.NONE : shelf.find(files, entry.id(), memory);
+                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(() -> shelf.find(files, entry.id(), memory));
                 return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
                         && commit.remove(place);
             }
@@ -122,11 +122,14 @@ public final class LocalTier implements PersistentCache, Catalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        StoreFiles files = store.files();
-        if (files != null) {
-            files.writeUses();
-            shelf.list(files, visitor);
-        }
+        LocalTier _ = aftercare.looking(() -> {
+            StoreFiles files = store.files();
+            if (files != null) {
+                files.writeUses();
+                shelf.list(files, visitor);
+            }
+            return this;
+        });
     }
 
     /** Reads a listed entry. Neither counts as a use nor takes a damaged entry away. */
@@ -157,7 +160,7 @@ public final class LocalTier implements PersistentCache, Catalog {
                 if (files == null) {
                     return false;
                 }
-                Shelf.Place place = shelf.find(files, listed, memory);
+                Shelf.Place place = Aftercare.twice(() -> shelf.find(files, listed, memory));
                 return Shelf.isStill(files, place, listed) && commit.remove(place);
             }
         });
@@ -225,7 +228,7 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public Survey survey() throws IOException {
         requireOpen();
-        return Survey.of(store);
+        return aftercare.looking(() -> Aftercare.twice(() -> Survey.of(store)));
     }
 
     /** What this tier did in this process so far. */

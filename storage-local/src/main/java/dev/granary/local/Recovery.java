@@ -3,6 +3,7 @@ package dev.granary.local;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -35,12 +36,12 @@ final class Recovery {
         return false;
     }
 
-    private static boolean hasSoundIndex(StoreFiles files) {
+    private static boolean hasSoundIndex(StoreFiles files) throws IOException {
         try {
             Index index = files.index();
-            return index.count() == files.state().get(State.INDEX_SLOTS) && Files.exists(files.layout().index(index.generation()));
-        } catch (IOException e) {
-            return false;
+            return index.count() == files.state().get(State.INDEX_SLOTS) && Layout.isThere(files.layout().index(index.generation()));
+        } catch (NoSuchFileException e) {
+            return false; // after any other error it may be there, and must not be replaced
         }
     }
 

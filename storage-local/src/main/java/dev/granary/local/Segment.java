@@ -10,7 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -43,7 +45,6 @@ final class Segment {
     private static final int NUMBER = 8;
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
-    private static final int ATTEMPTS = 5;
     private static final int WRITTEN_AT_ONCE = 128 << 10;
 
     private final int number;
@@ -51,6 +52,16 @@ final class Segment {
     private final MappedByteBuffer map;
     private final MemorySegment bytes;
     private @Nullable FileChannel writing; // guarded by this
+    private boolean isClosed; // guarded by this
+
+    /** The file is shorter than it was when it was mapped. */
+    static final class CutException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        private CutException(Path file, Throwable cause) {
+            super(file + " was cut while it was read", cause);
+        }
+    }
 
     private Segment(int number, Path file, MappedByteBuffer map) {
         this.number = number;
@@ -61,6 +72,10 @@ final class Segment {
 
     /** Creates a segment of a fixed length that takes no room on the disk yet. */
     static Segment create(Path file, int number, long length) throws IOException {
+        return InterruptShield.apart(() -> createHere(file, number, length));
+    }
+
+    private static Segment createHere(Path file, int number, long length) throws IOException {
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file));
@@ -79,6 +94,7 @@ final class Segment {
         } finally {
             if (!done) {
                 channel.close();
+                Files.deleteIfExists(file); // made here, and named by nothing: a full disk must not keep it
             }
         }
     }
@@ -86,6 +102,10 @@ final class Segment {
     /** Opens a segment for reading. */
     static Segment open(Path file, int number) throws IOException {
         Layout.requireFile(file);
+        return InterruptShield.apart(() -> openHere(file, number));
+    }
+
+    private static Segment openHere(Path file, int number) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             long length = Math.min(channel.size(), Integer.MAX_VALUE);
             return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
@@ -140,7 +160,8 @@ final class Segment {
      * that is cut ends the process when it is read by anything else than this copy.
      *
      * @param memory where to; null for memory that the garbage collector gives back
-     * @throws IOException if the file was cut under the mapping, or there is no memory
+     * @throws CutException if the file was cut under the mapping
+     * @throws IOException if the disk fails, or there is no memory
      */
     MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
         long there = Math.clamp(bytes.byteSize() - offset, 0, length);
@@ -148,9 +169,18 @@ final class Segment {
             Arena taken = memory == null ? Arena.ofAuto() : memory;
             return taken.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
         } catch (InternalError e) {
-            throw new IOException(file + " was cut while it was read", e);
+            throw isShorterThan(offset + there) ? new CutException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
             throw new IOException("no memory outside the heap for " + there + " bytes of " + file, e);
+        }
+    }
+
+    /** The system tells of a cut and of a failing disk in one way. */
+    private boolean isShorterThan(long length) throws IOException {
+        try {
+            return Files.size(file) < length;
+        } catch (NoSuchFileException e) {
+            return true;
         }
     }
 
@@ -169,6 +199,7 @@ final class Segment {
     }
 
     synchronized void close() {
+        isClosed = true;
         try {
             if (writing != null) {
                 writing.close();
@@ -198,34 +229,40 @@ final class Segment {
         void on(FileChannel channel) throws IOException;
     }
 
-    /** An interrupt closes a channel for all threads: those open it again and repeat what they did, which is to the same place. */
+    /**
+     * An interrupt of one thread closes a channel for all: each repeats what it did, which is to the same place, by a channel that only a
+     * thread knows which nobody interrupts.
+     */
     private void onChannel(ChannelAction action) throws IOException {
-        boolean interrupted = false;
-        try {
-            for (int attempt = 1; ; attempt++) {
-                try {
-                    action.on(writable());
-                    return;
-                } catch (ClosedChannelException e) {
-                    interrupted |= Thread.interrupted();
-                    if (attempt == ATTEMPTS) {
-                        throw e;
-                    }
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+        try (InterruptShield _ = new InterruptShield()) {
+            action.on(writable());
+        } catch (ClosedChannelException e) {
+            Segment _ = InterruptShield.apart(() -> onOwnChannel(action));
         }
     }
 
+    private Segment onOwnChannel(ChannelAction action) throws IOException {
+        try (FileChannel own = openToWrite()) {
+            action.on(own);
+        }
+        return this;
+    }
+
+    /** A segment that was let go opens none that nobody would close. */
     private synchronized FileChannel writable() throws IOException {
         FileChannel known = writing;
+        if (isClosed) {
+            throw new ClosedChannelException();
+        }
         if (known == null || !known.isOpen()) {
-            known = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+            known = openToWrite();
             writing = known;
         }
         return known;
+    }
+
+    private FileChannel openToWrite() throws IOException {
+        Layout.requireFile(file);
+        return FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }
 }

@@ -5,7 +5,6 @@ import java.nio.channels.FileLock;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -102,13 +101,13 @@ final class SegmentStore {
             return null;
         }
         StoreFiles open = files;
-        return open != null && isSetUp(open) ? open : openForReading();
+        return open != null && !open.state().isLost() && isSetUp(open) ? open : openForReading();
     }
 
     /** The files, for writing; creates them. Changes check that they are still the ones in the directory. */
     StoreFiles filesToWrite() throws IOException {
         StoreFiles open = files;
-        return open != null && open.state().isWritable() ? open : openForWriting();
+        return open != null && open.state().isWritable() && !open.state().isLost() ? open : openForWriting();
     }
 
     /** True where the state was put in order since the machine started: before that it says nothing of where to write. */
@@ -143,11 +142,11 @@ final class SegmentStore {
      * @throws IOException if the directory cannot be written, or what the change threw
      */
     boolean change(Change change) throws IOException {
-        try (InterruptShield _ = new InterruptShield()) {
-            takeTurn();
+        try (InterruptShield shield = new InterruptShield()) {
+            takeTurn(shield);
             try {
                 StoreFiles open = openForWriting();
-                open.state().restoreLength();
+                open.state().restoreLength(layout.state());
                 try (FileLock _ = lock(open.state())) {
                     steps.done(Step.LOCKED);
                     if (Recovery.begin(open, boot, steps)) {
@@ -186,14 +185,9 @@ final class SegmentStore {
         }
     }
 
-    private void takeTurn() throws IOException {
-        try {
-            if (!turn.tryLock(PATIENCE_NANOS, TimeUnit.NANOSECONDS)) {
-                throw new BusyException();
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IOException("interrupted while waiting for the lock of the local store", e);
+    private void takeTurn(InterruptShield shield) throws BusyException {
+        if (!shield.tryLock(turn, PATIENCE_NANOS)) {
+            throw new BusyException();
         }
     }
 
@@ -215,7 +209,7 @@ final class SegmentStore {
     }
 
     private @Nullable StoreFiles openForReading() throws IOException {
-        if (!Files.exists(layout.state(), LinkOption.NOFOLLOW_LINKS)) {
+        if (!Layout.isThere(layout.state())) {
             return null;
         }
         try {
@@ -232,11 +226,9 @@ final class SegmentStore {
             }
         }
         synchronized (this) {
-            try (InterruptShield _ = new InterruptShield()) {
-                State state = files == null ? State.openForReading(layout.state()) : null;
-                if (state != null && state.get(State.MARK) == State.MAGIC) {
-                    files = new StoreFiles(layout, state);
-                }
+            State state = files == null ? State.openForReading(layout.state()) : null;
+            if (state != null && state.get(State.MARK) == State.MAGIC) {
+                files = new StoreFiles(layout, state);
             }
             return files;
         }
@@ -256,24 +248,26 @@ final class SegmentStore {
             throw new IOException("the local store on " + directory + " is closed");
         }
         StoreFiles known = files;
-        if (known != null && known.state().isWritable() && known.state().isStill(layout.state())) {
+        if (known != null && canChange(known)) {
             return known;
         }
         synchronized (this) {
             known = files;
-            if (known != null && known.state().isWritable() && known.state().isStill(layout.state())) {
+            if (known != null && canChange(known)) {
                 return known;
             }
-            try (InterruptShield _ = new InterruptShield()) {
-                Files.createDirectories(layout.segments(), DirectoryCheck.privateDirectory(directory));
-                StoreFiles open = new StoreFiles(layout, State.openForWriting(layout.state()));
-                files = open;
-                if (known != null) {
-                    known.close();
-                }
-                return open;
+            Files.createDirectories(layout.segments(), DirectoryCheck.privateDirectory(directory));
+            StoreFiles open = new StoreFiles(layout, State.openForWriting(layout.state()));
+            files = open;
+            if (known != null) {
+                known.close();
             }
+            return open;
         }
+    }
+
+    private boolean canChange(StoreFiles open) throws IOException {
+        return open.state().isWritable() && !open.state().isLost() && open.state().isStill(layout.state());
     }
 
     /** True where an exception says that this directory cannot be written, as opposed to a disk that is full or fails. */

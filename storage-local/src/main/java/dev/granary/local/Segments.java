@@ -34,9 +34,7 @@ final class Segments {
     private Segment find(int number) throws IOException {
         Segment segment = mapped.get(number);
         if (segment == null) {
-            try (InterruptShield _ = new InterruptShield()) {
-                segment = Segment.open(layout.segment(number), number);
-            }
+            segment = Segment.open(layout.segment(number), number);
             Segment first = mapped.putIfAbsent(number, segment);
             segment = first == null ? segment : first;
         }

@@ -28,6 +28,7 @@ final class Shelf {
     private static final int MICROS = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
     private static final LoadResult.Damaged GONE = new LoadResult.Damaged(Damage.TRUNCATED, "the segment that it lay in is gone");
+    private static final LoadResult.Damaged CUT = new LoadResult.Damaged(Damage.TRUNCATED, "the segment was cut while it was read");
     private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(Damage.CORRUPT, "the index leads nowhere");
 
     private final Function<Id, Sha256> naming;
@@ -70,6 +71,7 @@ final class Shelf {
             @Nullable Id id) throws IOException {
         Index index = first;
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+            long replacements = files.state().get(State.REPLACEMENTS);
             Place damaged = Place.NONE;
             boolean changed = false;
             for (int probe = index.next(tag, 0); probe >= 0 && !changed; probe = index.next(tag, probe + 1)) {
@@ -85,8 +87,8 @@ final class Shelf {
                     damaged = new Place(index, slot, location, result);
                 }
             }
-            if (!changed) {
-                return damaged;
+            if (!changed && (damaged.slot() >= 0 || files.state().get(State.REPLACEMENTS) == replacements)) {
+                return damaged; // else what was looked for may have gone to a slot that the probe had passed
             }
             index = files.index();
         }
@@ -105,7 +107,12 @@ final class Shelf {
             return GONE;
         }
         long offset = Tail.offset(location);
-        return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
+        try {
+            return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
+        } catch (Segment.CutException e) {
+            files.segments().drop(segment); // a sweep cuts off what left the index; whatever else is left is to be mapped anew
+            return CUT;
+        }
     }
 
     /** The entry's own word for its length where it fits the index, else what the index says: the decoder finds the difference. */
@@ -179,8 +186,13 @@ final class Shelf {
     }
 
     private static Optional<Id> readId(StoreFiles files, long location, long units) throws IOException {
+        Segment segment;
         try {
-            Segment segment = files.segments().get(Tail.segment(location));
+            segment = files.segments().get(Tail.segment(location));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+        try {
             long offset = Tail.offset(location);
             long length = length(segment, offset, units);
             for (long part = Math.min(PREFIX_BYTES, length); ; part = length) {
@@ -191,7 +203,8 @@ final class Shelf {
                     }
                 }
             }
-        } catch (NoSuchFileException e) {
+        } catch (Segment.CutException e) {
+            files.segments().drop(segment);
             return Optional.empty();
         }
     }

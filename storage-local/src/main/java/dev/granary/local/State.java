@@ -36,7 +36,7 @@ final class State implements AutoCloseable {
     // Words that readers look at lie apart from those that writers change.
     static final int MARK = 0;
     static final int GENERATION = 8;
-    static final int REMOVALS = 16;
+    static final int REPLACEMENTS = 16; // grows before an entry leaves for one that came; a look-up that found nothing reads it again
     static final int TAIL = 128;
     static final int NEXT_SEGMENT = 256;
     static final int LIVE_UNITS = 264;
@@ -70,8 +70,17 @@ final class State implements AutoCloseable {
         this.writable = writable;
     }
 
-    /** Opens the page for reading and writing, and creates it. */
+    /**
+     * Opens the page for reading and writing, and creates it.
+     *
+     * @throws java.nio.file.FileSystemException if something else than a file has its place
+     */
     static State openForWriting(Path file) throws IOException {
+        Layout.requireNothingElse(file);
+        return InterruptShield.apart(() -> create(file));
+    }
+
+    private static State create(Path file) throws IOException {
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
                 DirectoryCheck.privateFile(file));
@@ -88,26 +97,36 @@ final class State implements AutoCloseable {
      * Makes the file as long as it should be, in blocks of its own: no hole that a full disk refuses to fill later. Writes only the last byte
      * of each block, where no word lies: another process may have set the page up since its length was looked at.
      */
-    private static void fill(FileChannel channel) throws IOException {
-        if (channel.size() >= BYTES) {
-            return;
-        }
-        for (long last = SMALLEST_BLOCK - 1; last < BYTES; last += SMALLEST_BLOCK) {
+    private static FileChannel fill(FileChannel channel) throws IOException {
+        for (long last = SMALLEST_BLOCK - 1; channel.size() < BYTES; last += SMALLEST_BLOCK) {
             if (channel.size() <= last) {
                 channel.write(ByteBuffer.allocate(1), last);
             }
         }
+        return channel;
     }
 
-    /** Makes good that somebody cut the file. */
-    void restoreLength() throws IOException {
-        if (writable) {
-            fill(channel);
+    /**
+     * Makes good that somebody cut {@code file}, which is the page's. Looks at the length by name and writes in another thread: an interrupt
+     * here would close the channel, and let go of the locks that other threads of this process have by it.
+     */
+    void restoreLength(Path file) throws IOException {
+        try {
+            if (writable && Files.size(file) < BYTES) {
+                InterruptShield.apart(() -> fill(channel));
+            }
+        } catch (NoSuchFileException e) {
+            return; // removed meanwhile: the next change makes another
         }
     }
 
     /** Opens a page that exists for reading only; null where it is too short to be one. */
     static @Nullable State openForReading(Path file) throws IOException {
+        Layout.requireNothingElse(file);
+        return InterruptShield.<@Nullable State>apart(() -> read(file));
+    }
+
+    private static @Nullable State read(Path file) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             return channel.size() < BYTES
                     ? null
@@ -131,6 +150,11 @@ final class State implements AutoCloseable {
 
     boolean isWritable() {
         return writable;
+    }
+
+    /** True where the page is still mapped, but its locks can no longer be had: something closed the channel. */
+    boolean isLost() {
+        return writable && !channel.isOpen();
     }
 
     long get(int word) {

@@ -49,11 +49,11 @@ final class StoreFiles {
             if (before != null && before.generation() == generation) {
                 return before;
             }
-            try (InterruptShield _ = new InterruptShield()) {
+            try {
                 Index opened = Index.open(layout.index(generation), generation,
                         state.isWritable() ? FileChannel.MapMode.READ_WRITE : FileChannel.MapMode.READ_ONLY);
                 if (opened == null) {
-                    throw new IOException("the index " + layout.index(generation) + " is empty");
+                    throw new NoSuchFileException(layout.index(generation).toString(), null, "empty");
                 }
                 use(opened);
                 return opened;
@@ -78,7 +78,7 @@ final class StoreFiles {
     synchronized void forget() throws IOException {
         index = null;
         segments.close();
-        state.restoreLength();
+        state.restoreLength(layout.state());
     }
 
     void writeUses() throws IOException {

@@ -3,6 +3,7 @@ package dev.granary.local;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +33,7 @@ public record Survey(long entries, long entryBytes, long reclaimableBytes, long 
         long[] overhead = {0};
         Layout.each(layout.root(), file -> {
             if (file.equals(layout.state()) || Layout.generation(file).isPresent()) {
-                overhead[0] += Files.size(file);
+                overhead[0] += size(file);
             } else if (!file.equals(layout.segments())) {
                 note(foreign, file);
             }
@@ -44,6 +45,14 @@ public record Survey(long entries, long entryBytes, long reclaimableBytes, long 
         });
         long disk = files.state().diskUnits() * Tail.UNIT;
         return new Survey(snapshot.size(), live, Math.max(0, disk - live), overhead[0], List.copyOf(foreign));
+    }
+
+    private static long size(Path file) throws IOException {
+        try {
+            return Files.size(file);
+        } catch (NoSuchFileException e) {
+            return 0; // an index that was replaced meanwhile
+        }
     }
 
     private static void note(List<Path> foreign, Path file) {

@@ -65,7 +65,7 @@ final class Sweep {
             });
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.SWEEPING, e);
-            return false;
+            return true; // nobody sweeps: who waited for another would wait in vain
         }
     }
 

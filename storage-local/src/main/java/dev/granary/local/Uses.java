@@ -8,6 +8,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Notes which entries were used, and has it written to the index some seconds later: a hit writes nothing but a number in this process.
@@ -22,6 +23,7 @@ final class Uses {
     private final Executor background;
     private final Trouble trouble;
     private final AtomicBoolean scheduled = new AtomicBoolean();
+    private volatile @Nullable Thread waiting;
     private boolean closed; // guarded by this
 
     Uses(SegmentStore store, InstantSource clock, Executor background, Trouble trouble) {
@@ -46,7 +48,7 @@ final class Uses {
 
     /** Waits on a thread of its own: the JDK's schedulers take longer to load than a look-up takes. */
     private void schedule() {
-        Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
+        waiting = Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
             LockSupport.parkNanos(DELAY.toNanos());
             try {
                 background.execute(this::writeUnlessClosed);
@@ -62,10 +64,11 @@ final class Uses {
         }
     }
 
-    /** Writes what was noted, for the last time. */
+    /** Writes what was noted, for the last time, and has the thread that waits end: else each opening would leave one for a while. */
     synchronized void close() {
         write();
         closed = true;
+        LockSupport.unpark(waiting);
     }
 
     /** Writes what was noted, and lets go of segments that others removed. */

@@ -1,0 +1,470 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Interrupts of calling threads: at each step of a change, once in each call at a random moment, and many of many threads. A longer run:
+ * {@code -Dgranary.interrupts.calls=N}.
+ */
+@Timeout(600)
+final class InterruptsTest {
+    private static final int CALLS = Integer.getInteger("granary.interrupts.calls", 1500);
+    private static final int WORKERS = 6;
+    private static final long CAPACITY = 3 << 20;
+    private static final int IDS = 150;
+
+    private final SplittableRandom random = Seed.random("InterruptsTest");
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory() {
+        return temporary.resolve("cache");
+    }
+
+    private LocalConfig.Builder config() {
+        return LocalConfig.builder(directory()).background(Runnable::run);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Step.class)
+    @DisplayName("A7 an interrupt at a step: the call does its work, the status is kept, nothing is left behind")
+    void atEachStep(Step step) throws Exception {
+        for (KillScenario.Work work : KillScenario.Work.values()) {
+            if (KillScenario.all().contains(new KillScenario(work, step))) {
+                at(step, work);
+                Tree.delete(directory());
+            }
+        }
+        assertEquals(List.of(), openFiles());
+    }
+
+    private void at(Step step, KillScenario.Work work) throws Exception {
+        LocalConfig config = config().capacityBytes(KillScenario.CAPACITY).build();
+        try (LocalTier before = LocalTier.open(config)) {
+            work.prepare(before);
+        }
+        boolean[] reached = {false};
+        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), done -> {
+            if (done == step) {
+                reached[0] = true;
+                Thread.currentThread().interrupt();
+            }
+        })) {
+            String[] words = work.command().split(" ");
+            switch (words[0]) {
+                case "store" -> stored(tier.store(Material.entry(words[1], Integer.parseInt(words[2]))));
+                case "several", "many" -> tier.storeAll(several(words)).forEach(InterruptsTest::stored);
+                case "clear" -> tier.clear();
+                case "sweep" -> assertTrue(tier.sweepNow());
+                case "capacity" -> tier.setCapacity(Long.parseLong(words[1]));
+                default -> throw new AssertionError(work.command());
+            }
+            assertTrue(reached[0], work + " does not come to " + step);
+            assertTrue(Thread.interrupted(), work + " lost the interrupt");
+            assertEquals(0, tier.statistics().inputOutputErrors(), work.toString());
+            Entry later = Material.entry("later", KillScenario.SIZE);
+            stored(tier.store(later));
+            assertHit(later, tier.load(later.id()));
+        } finally {
+            boolean _ = Thread.interrupted();
+        }
+        Invariants.check(directory());
+    }
+
+    private static List<Entry> several(String[] words) {
+        List<Entry> entries = new ArrayList<>();
+        for (int i = 0; i < Integer.parseInt(words[2]); i++) {
+            entries.add(Material.entry(words[1] + i, Integer.parseInt(words[3])));
+        }
+        return entries;
+    }
+
+    private static void stored(StoreResult result) {
+        assertInstanceOf(StoreResult.Stored.class, result);
+    }
+
+    @Test
+    @DisplayName("L1 A7 a state that was cut is made whole by a thread that is interrupted, and its locks stay")
+    void cutState() throws Exception {
+        Files.createDirectories(directory());
+        Path file = directory().resolve("state");
+        try (State state = State.openForWriting(file); FileLock sweeping = state.trySweepLock()) {
+            assertNotNull(sweeping);
+            try (FileChannel other = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                other.truncate(700);
+            }
+            Thread.currentThread().interrupt();
+            state.restoreLength(file);
+            assertTrue(Thread.interrupted());
+            assertEquals(State.BYTES, Files.size(file));
+            assertFalse(state.isLost());
+            assertTrue(sweeping.isValid());
+        } finally {
+            boolean _ = Thread.interrupted();
+        }
+    }
+
+    @Test
+    @DisplayName("L1 a state whose channel something closed is opened again: stores, clears and sweeps go on")
+    void lostState() throws Exception {
+        try (LocalTier tier = LocalTier.open(config().build())) {
+            Entry entry = Material.entry("before", 100);
+            for (int i = 0; i < 3; i++) {
+                stored(tier.store(Material.entry("entry" + i, 100)));
+                SegmentStore store = SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE);
+                Objects.requireNonNull(store.files()).state().close();
+                store.release();
+                switch (i) {
+                    case 0 -> stored(tier.store(entry));
+                    case 1 -> assertTrue(tier.sweepNow());
+                    default -> tier.clear();
+                }
+                assertEquals(i < 2, tier.load(entry.id()) instanceof LoadResult.Hit);
+                assertEquals(0, tier.statistics().inputOutputErrors());
+            }
+        }
+        Invariants.check(directory());
+    }
+
+    @Test
+    @DisplayName("L1 A7 an interrupt at a random moment of each public call: each does its work and keeps the status, then all is as before")
+    void onceInEachCall() throws Exception {
+        Caller caller = new Caller(random.split(), Outcome.ALWAYS_WORKS);
+        try (Interrupter interrupter = new Interrupter(Thread.currentThread(), random.split())) {
+            for (int i = 0; i < CALLS; i++) {
+                interrupter.begin();
+                caller.call();
+                interrupter.awaitInterrupt();
+                assertTrue(Thread.interrupted(), "an interrupt was lost");
+            }
+        }
+        caller.close();
+        assertEquals(0, caller.failures);
+        works();
+    }
+
+    @Test
+    @DisplayName("L1 A7 interrupts without pause of all threads that use one directory: afterwards the same process stores, sweeps and claims")
+    void storm() throws Exception {
+        LocalTier witness = LocalTier.open(config().capacityBytes(CAPACITY).build()); // keeps the files open: they are opened once
+        AtomicBoolean over = new AtomicBoolean();
+        ConcurrentLinkedQueue<Throwable> thrown = new ConcurrentLinkedQueue<>();
+        List<Thread> workers = new ArrayList<>();
+        for (int i = 0; i < WORKERS; i++) {
+            SplittableRandom own = random.split();
+            workers.add(Thread.ofPlatform().unstarted(() -> {
+                try (Caller caller = new Caller(own, Outcome.MAY_BE_BUSY)) {
+                    for (int call = 0; call < CALLS / WORKERS; call++) {
+                        caller.call();
+                    }
+                } catch (Throwable e) {
+                    thrown.add(e);
+                }
+            }));
+        }
+        Thread interrupter = Thread.ofPlatform().start(() -> {
+            for (int i = 0; !over.get(); i++) {
+                workers.get(i % WORKERS).interrupt();
+                Thread.yield();
+            }
+        });
+        workers.forEach(Thread::start);
+        for (Thread worker : workers) {
+            worker.join();
+        }
+        over.set(true);
+        interrupter.join();
+        for (Throwable e : thrown) {
+            throw new AssertionError(e);
+        }
+        Entry entry = Material.entry("witness", 1000);
+        stored(witness.store(entry));
+        assertHit(entry, witness.load(entry.id()));
+        witness.clear();
+        assertEquals(0, witness.usedBytes());
+        assertTrue(witness.sweepNow());
+        witness.close();
+        works();
+    }
+
+    /** Everything works in this process and in another, and nothing of the storm is left. */
+    private void works() throws Exception {
+        try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
+                LocalClaims claims = LocalClaims.open(directory());
+                LivingReader other = LivingReader.start(directory(), CAPACITY)) {
+            tier.clear();
+            assertEquals(0, tier.usedBytes());
+            for (int i = 0; i < 20; i++) {
+                Entry entry = Material.entry("after" + i, 100 * i);
+                stored(tier.store(entry));
+                assertHit(entry, tier.load(entry.id()));
+            }
+            assertEquals("Stored", other.ask("store there 100"));
+            assertEquals("Hit", other.ask("load after3 300"));
+            try (ClaimResult.Mine mine = assertInstanceOf(ClaimResult.Mine.class, claims.claim(TestEntries.id("0")))) {
+                mine.awaitLaunch();
+                assertEquals(new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH), claims.claim(TestEntries.id("0")));
+            }
+        }
+        Invariants.check(directory());
+        assertEquals(List.of(), openFiles());
+        assertEquals(List.of(), locks());
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().startsWith("granary-local")) {
+                thread.join(); // the test's time limit tells of one that stays
+            }
+        }
+        while (!mappings().isEmpty()) { // those are unmapped by the garbage collector; the test's time limit tells of one that is held
+            System.gc();
+            Thread.sleep(10);
+        }
+    }
+
+    /** Whether a store may be refused because others have the lock. */
+    private enum Outcome {
+        ALWAYS_WORKS,
+        MAY_BE_BUSY
+    }
+
+    /** Calls everything that a tier and its claims offer, in a random order. */
+    private final class Caller implements AutoCloseable {
+        private final SplittableRandom random;
+        private final Outcome outcome;
+        private @Nullable LocalTier tier;
+        private @Nullable LocalClaims claims;
+        private final List<ClaimResult.Mine> held = new ArrayList<>();
+        private long failures;
+
+        Caller(SplittableRandom random, Outcome outcome) {
+            this.random = random;
+            this.outcome = outcome;
+        }
+
+        private Entry entry() {
+            int number = random.nextInt(IDS);
+            int variant = random.nextInt(8) == 0 ? 1 : 0; // now and then another content replaces the usual one
+            return TestEntries.entry(TestEntries.id(Integer.toString(number)),
+                    Material.entry(number + "-" + variant, 100 + number * number * 2).binaries());
+        }
+
+        void call() throws Exception {
+            if (tier == null) {
+                tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
+                return;
+            }
+            if (claims == null) {
+                claims = LocalClaims.open(directory());
+                return;
+            }
+            Entry entry = entry();
+            switch (random.nextInt(40)) {
+                case 0 -> tier.clear();
+                case 1 -> tier.reclaim();
+                case 2 -> tier.setCapacity(CAPACITY - random.nextInt(1 << 20));
+                case 3 -> assertNotNull(tier.survey());
+                case 4 -> list(tier);
+                case 5 -> assertTrue(tier.usedBytes() >= 0 && tier.diskBytes() >= 0 && tier.capacityBytes() <= CAPACITY);
+                case 6 -> tier.discard(entry);
+                case 7 -> assertNotNull(tier.statistics());
+                case 8, 9 -> {
+                    closeTier();
+                }
+                case 10, 11 -> {
+                    closeClaims();
+                }
+                case 12, 13, 14, 15 -> claim(claims, entry);
+                case 16, 17, 18 -> {
+                    if (!held.isEmpty()) {
+                        held.removeLast().close();
+                    }
+                }
+                case 19, 20 -> tier.storeAll(List.of(entry(), entry(), entry())).forEach(this::check);
+                case 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 -> check(tier.store(entry));
+                default -> check(entry, tier.load(entry.id()));
+            }
+        }
+
+        private void list(LocalTier open) throws IOException {
+            List<Catalog.Listed> listed = new ArrayList<>();
+            open.list(listed::add);
+            if (!listed.isEmpty()) {
+                Catalog.Listed any = listed.get(random.nextInt(listed.size()));
+                try (Arena memory = Arena.ofConfined()) {
+                    assertFalse(open.read(any, memory) instanceof LoadResult.Unavailable);
+                }
+                boolean _ = open.remove(any);
+            }
+        }
+
+        private void claim(LocalClaims open, Entry entry) {
+            switch (open.claim(entry.id())) {
+                case ClaimResult.Mine mine -> {
+                    held.add(mine);
+                    mine.awaitLaunch();
+                }
+                case ClaimResult.Taken _ -> {}
+                case ClaimResult.Unavailable bad -> throw new AssertionError(bad.reason());
+            }
+        }
+
+        private void check(StoreResult result) {
+            switch (result) {
+                case StoreResult.Stored _, StoreResult.Duplicate _ -> {}
+                case StoreResult.Failed failed -> {
+                    assertEquals(Outcome.MAY_BE_BUSY, outcome, failed.cause());
+                    assertFalse(failed.cause().contains("Closed"), failed.cause());
+                }
+                default -> throw new AssertionError(result.toString());
+            }
+        }
+
+        private void check(Entry entry, LoadResult result) {
+            switch (result) {
+                case LoadResult.Hit hit -> assertEquals(entry.id(), hit.entry().id());
+                case LoadResult.Absent _ -> {}
+                default -> throw new AssertionError(result.toString());
+            }
+        }
+
+        private void closeTier() {
+            if (tier != null) {
+                failures += tier.statistics().inputOutputErrors();
+                tier.close();
+                tier = null;
+            }
+        }
+
+        private void closeClaims() {
+            if (claims != null) {
+                claims.close();
+                claims = null;
+                held.clear();
+            }
+        }
+
+        @Override
+        public void close() {
+            closeClaims();
+            closeTier();
+        }
+    }
+
+    /** Interrupts one thread once each time it is told to, some nanoseconds to half a millisecond later. */
+    private static final class Interrupter implements AutoCloseable {
+        private final Thread thread;
+        private volatile long wanted;
+        private volatile long done;
+
+        Interrupter(Thread victim, SplittableRandom random) {
+            thread = Thread.ofPlatform().start(() -> {
+                for (long next = 1; ; next++) {
+                    while (wanted < next && wanted >= 0) {
+                        Thread.yield();
+                    }
+                    if (wanted < 0) {
+                        return;
+                    }
+                    long until = System.nanoTime() + (1L << random.nextInt(20));
+                    while (System.nanoTime() < until) {
+                        Thread.onSpinWait();
+                    }
+                    victim.interrupt();
+                    done = next;
+                }
+            });
+        }
+
+        void begin() {
+            wanted = done + 1;
+        }
+
+        void awaitInterrupt() {
+            while (done < wanted) {
+                Thread.yield();
+            }
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            boolean _ = Thread.interrupted();
+            wanted = -1;
+            thread.join();
+        }
+    }
+
+    /** What this process has open of the directory. */
+    private List<String> openFiles() throws IOException {
+        List<String> open = new ArrayList<>();
+        Path descriptors = Path.of("/proc/self/fd");
+        if (Files.isDirectory(descriptors)) {
+            try (Stream<Path> all = Files.list(descriptors)) {
+                for (Path each : all.toList()) {
+                    try {
+                        String target = Files.readSymbolicLink(each).toString();
+                        if (target.startsWith(temporary.toRealPath().toString())) {
+                            open.add(target);
+                        }
+                    } catch (IOException e) {
+                        continue; // the one by which they were listed
+                    }
+                }
+            }
+        }
+        return open;
+    }
+
+    /** What this process has mapped of the directory. */
+    private List<String> mappings() throws IOException {
+        Path maps = Path.of("/proc/self/maps");
+        return Files.exists(maps)
+                ? Files.readAllLines(maps).stream().filter(line -> line.contains(temporary.toString())).toList()
+                : List.of();
+    }
+
+    /** Which locks there are on the state and the claims. */
+    private List<String> locks() throws IOException {
+        Path locks = Path.of("/proc/locks");
+        assumeTrue(Files.exists(locks), "this system does not tell of locks");
+        List<String> found = new ArrayList<>();
+        for (Path file : List.of(directory().resolve("v2/state"), directory().resolve("claims"))) {
+            Object inode = Files.getAttribute(file, "unix:ino");
+            Files.readAllLines(locks).stream().filter(line -> line.contains(":" + inode + " ")).forEach(found::add);
+        }
+        return found;
+    }
+}

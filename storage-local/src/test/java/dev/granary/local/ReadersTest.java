@@ -1,0 +1,275 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Look-ups, lists and surveys while the store changes, or is damaged, between two of their steps. */
+@Timeout(60)
+final class ReadersTest {
+    private static final int LARGE = 300_000;
+    private static final int PAGES = 20_000; // at least so much of a segment that is cut stays behind its end
+
+    private final TestEntries entries = new TestEntries("ReadersTest");
+
+    @TempDir
+    private Path directory;
+
+    private LocalConfig config() {
+        return LocalConfig.builder(directory).background(Runnable::run).build();
+    }
+
+    /** Memory for a look-up that does something else before it hands out the first piece: in the middle of the look-up. */
+    private static final class Meanwhile implements Arena {
+        private final Arena arena = Arena.ofConfined();
+        private @Nullable Runnable event;
+
+        Meanwhile(Runnable event) {
+            this.event = event;
+        }
+
+        @Override
+        public MemorySegment allocate(long bytes, long alignment) {
+            Runnable due = event;
+            if (due != null) {
+                event = null;
+                due.run();
+            }
+            return arena.allocate(bytes, alignment);
+        }
+
+        @Override
+        public MemorySegment.Scope scope() {
+            return arena.scope();
+        }
+
+        @Override
+        public void close() {
+            arena.close();
+        }
+    }
+
+    /** How an entry is read. */
+    private enum Way {
+        LOAD,
+        READ;
+
+        LoadResult read(LocalTier tier, Entry entry, Sha256 name, Arena memory) {
+            return switch (this) {
+                case LOAD -> tier.load(entry.id(), memory);
+                case READ -> tier.read(new Catalog.Listed(entry.id().target().path(), name, 0, 0), memory);
+            };
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    @DisplayName("L8 an entry that is replaced while it is looked up is found, also where the new one lies where the probe has passed")
+    void replacedBehindTheProbe(Way way) throws Exception {
+        Sha256 one = Sha256.of(new byte[] {1});
+        Entry gone = entries.entry(100);
+        Entry passed = TestEntries.entry(TestEntries.id("passed"), entries.entry(100).binaries());
+        Entry old = entries.entry(100);
+        Entry replacing = entries.entry(old.id(), 200);
+        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, Step.Listener.NONE)) {
+            for (Entry entry : List.of(gone, passed, old)) {
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            }
+            tier.discard(gone); // its slot comes before the others', and is passed over
+            try (Meanwhile memory = new Meanwhile(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
+                if (way == Way.READ) { // by its name the first that is sound is taken: leave only what is looked for
+                    Spot.of(directory, id -> one, passed.id()).write(new byte[64]);
+                }
+                assertHit(replacing, way.read(tier, replacing, one, memory));
+            }
+            tier.clear(); // nobody else names ids like this
+        }
+    }
+
+    @Test
+    @DisplayName("L8 an entry that a dead process had replaced, and another takes out, is found meanwhile")
+    void replacedByTheDead() throws Exception {
+        Sha256 one = Sha256.of(new byte[] {1});
+        Entry gone = entries.entry(100);
+        Entry passed = entries.entry(100);
+        Entry old = entries.entry(100);
+        Entry replacing = entries.entry(old.id(), 200);
+        boolean[] dies = {false};
+        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, step -> {
+            if (dies[0] && step == Step.ENTERED) {
+                throw new IllegalStateException("this is where the process dies");
+            }
+        })) {
+            for (Entry entry : List.of(gone, passed, old)) {
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            }
+            tier.discard(gone);
+            try (Meanwhile memory = new Meanwhile(() -> {
+                dies[0] = true;
+                assertThrows(IllegalStateException.class, () -> tier.store(replacing));
+                dies[0] = false;
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(50)));
+            })) {
+                assertHit(replacing, tier.load(old.id(), memory));
+            }
+            tier.clear();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    @DisplayName("L5 an entry that is evicted, and its segment cut, while it is read is a miss: no failure, no repair")
+    void evictedWhileRead(Way way) throws Exception {
+        Entry stays = entries.entry(PAGES);
+        Entry leaves = entries.entry(LARGE);
+        try (LocalTier tier = LocalTier.open(config())) {
+            tier.store(stays);
+            tier.store(leaves);
+            Segment before = segmentOf(stays);
+            try (Meanwhile memory = new Meanwhile(() -> {
+                tier.discard(leaves);
+                tier.reclaim();
+            })) {
+                assertEquals(LoadResult.ABSENT, way.read(tier, leaves, leaves.id().hash(), memory));
+            }
+            assertTrue(Files.size(before.file()) < LARGE, "nothing was cut");
+            assertEquals(0, tier.statistics().inputOutputErrors());
+            assertHit(stays, tier.load(stays.id()));
+        }
+        Invariants.check(directory);
+    }
+
+    @Test
+    @DisplayName("L5 a store that meets an entry as it is evicted stores it anew, without a failure")
+    void evictedWhileStored() throws Exception {
+        Entry leaves = entries.entry(LARGE);
+        try (LocalTier tier = LocalTier.open(config())) {
+            tier.store(entries.entry(PAGES));
+            tier.store(leaves);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            try (Arena memory = Arena.ofConfined()) {
+                StoreFiles files = Objects.requireNonNull(store.files());
+                Shelf shelf = new Shelf(id -> id.hash());
+                Shelf.Place place = shelf.find(files, leaves.id(), memory);
+                Segment mapped = files.segments().get(Tail.segment(place.location()));
+                tier.discard(leaves);
+                tier.reclaim();
+                assertThrows(Segment.CutException.class, () -> mapped.copy(Tail.offset(place.location()), LARGE, memory));
+                assertEquals(LoadResult.ABSENT, shelf.find(files, leaves.id(), memory).result());
+            } finally {
+                store.release();
+            }
+            assertInstanceOf(StoreResult.Stored.class, tier.store(leaves));
+            assertEquals(0, tier.statistics().inputOutputErrors());
+        }
+        Invariants.check(directory);
+    }
+
+    @Test
+    @DisplayName("L5 a segment that somebody else cut under its mapping: the entries that it held are damaged, and no other is touched")
+    void cutByOthers() throws Exception {
+        Entry before = entries.entry(PAGES);
+        Entry cut = entries.entry(LARGE);
+        Entry elsewhere = entries.entry(1 << 20);
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+            for (Entry entry : List.of(before, cut, elsewhere)) {
+                tier.store(entry);
+                assertHit(entry, tier.load(entry.id()));
+            }
+            Segment untouched = segmentOf(elsewhere);
+            Spot.of(directory, cut.id()).cut(100);
+            assertEquals(Damage.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id())).damage());
+            assertEquals(1, tier.statistics().healed());
+            assertEquals(LoadResult.ABSENT, tier.load(cut.id()));
+            assertHit(before, tier.load(before.id()));
+            assertHit(elsewhere, tier.load(elsewhere.id()));
+            assertEquals(0, tier.statistics().inputOutputErrors());
+            assertEquals(untouched, segmentOf(elsewhere), "its mapping was dropped too");
+        }
+        Invariants.check(directory);
+    }
+
+    private Segment segmentOf(Entry entry) throws IOException {
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        try (Arena memory = Arena.ofConfined()) {
+            StoreFiles files = Objects.requireNonNull(store.files());
+            long location = new Shelf(id -> id.hash()).find(files, entry.id(), memory).location();
+            return files.segments().get(Tail.segment(location));
+        } finally {
+            store.release();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1000})
+    @DisplayName("L6 F10 a list and a survey say that a file was cut under its mapping, and the next ones work; so in compiled code")
+    void listOfCut(int warm) throws Exception {
+        try (LocalTier tier = LocalTier.open(config())) {
+            for (String victim : List.of("v2/index-1", "v2/index-2", "v2/state", "v2/segments/")) {
+                Entry entry = entries.entry(PAGES);
+                tier.store(entry);
+                for (int i = 0; i <= warm; i++) {
+                    assertTrue(Invariants.listed(tier).size() <= 4);
+                    assertTrue(tier.survey().entries() <= 4);
+                }
+                Path file = victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);
+                for (boolean lists : new boolean[] {true, false}) {
+                    if (Files.exists(file)) {
+                        cut(file);
+                        for (int i = 0; i < 3; i++) {
+                            works(tier, lists, i == 0);
+                        }
+                    }
+                }
+                assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(PAGES)));
+            }
+        }
+    }
+
+    private static void works(LocalTier tier, boolean lists, boolean mayFail) throws IOException {
+        try {
+            if (lists) {
+                tier.list(_ -> {});
+            } else {
+                tier.survey();
+            }
+        } catch (IOException e) {
+            if (!mayFail) {
+                throw e;
+            }
+        }
+    }
+
+    private static void cut(Path file) throws IOException {
+        try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
+            out.setLength(0);
+        }
+    }
+}
