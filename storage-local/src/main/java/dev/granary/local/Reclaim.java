@@ -188,7 +188,7 @@ final class Reclaim {
                 state.set(State.SEALED_UNITS, Math.max(0, state.get(State.SEALED_UNITS) - units));
                 return true;
             });
-        } catch (SegmentStore.BusyException e) {
+        } catch (CommitQueue.BusyException e) {
             return; // that count will tell
         }
     }

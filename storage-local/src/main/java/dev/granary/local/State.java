@@ -36,7 +36,7 @@ final class State implements AutoCloseable {
     // Words that readers look at lie apart from those that writers change.
     static final int MARK = 0;
     static final int GENERATION = 8;
-    static final int REMOVALS = 16;
+    static final int CHANGES = 16;
     static final int TAIL = 128;
     static final int NEXT_SEGMENT = 256;
     static final int LIVE_UNITS = 264;
@@ -162,6 +162,11 @@ final class State implements AutoCloseable {
     /** The lock under which everything changes; null where another process has it. */
     @Nullable FileLock tryCommitLock() throws IOException {
         return tryLock(COMMIT_REGION);
+    }
+
+    /** The same, waited for without a bound. */
+    FileLock commitLock() throws IOException {
+        return channel.lock(COMMIT_REGION, 1, false);
     }
 
     /** The lock of the one process that evicts; null where another has it. */
