@@ -48,7 +48,7 @@ final class Bound {
 
     /** Bytes of all segments, with what is yet to be given back. */
     long diskBytes() throws IOException {
-        StoreFiles files = store.files();
+        StoreFiles files = store.countedFiles();
         return files == null ? 0 : files.state().diskUnits() * Tail.UNIT;
     }
 

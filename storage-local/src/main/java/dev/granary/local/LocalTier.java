@@ -43,7 +43,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         this.shelf = new Shelf(naming);
         this.commit = new Commit(store, shelf);
         this.uses = new Uses(store, config.clock(), config.background(), trouble);
-        this.sweep = new Sweep(store, trouble);
+        this.sweep = new Sweep(store, shelf, trouble);
         this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
         this.aftercare = new Aftercare(store, commit, uses, config.policy(), trouble);
         this.storing = new Storing(store, shelf, commit, bound, uses, aftercare, trouble);
@@ -185,8 +185,8 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Bytes of all entries, with what each is rounded up to. */
     public long usedBytes() {
         return amount(() -> {
-            StoreFiles files = store.files();
-            return files == null ? 0 : files.state().get(State.LIVE_UNITS) * Tail.UNIT;
+            StoreFiles files = store.countedFiles();
+            return files == null ? 0 : files.state().count(State.LIVE_UNITS) * Tail.UNIT;
         });
     }
 

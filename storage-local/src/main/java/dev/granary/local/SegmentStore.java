@@ -106,6 +106,19 @@ final class SegmentStore {
         return open != null && isSetUp(open) ? open : openForReading();
     }
 
+    /** The files, for reading, with counts that were counted again where they cannot be right; null where nothing was stored yet. */
+    @Nullable StoreFiles countedFiles() throws IOException {
+        StoreFiles open = files();
+        if (open != null && open.state().isWritable() && !Recovery.hasPlausibleCounts(open.state())) {
+            try {
+                changeSoon(_ -> true);
+            } catch (CommitQueue.BusyException e) {
+                return open; // who has the lock counts again
+            }
+        }
+        return open;
+    }
+
     /** The files, for writing; creates them. Changes check that they are still the ones in the directory. */
     StoreFiles filesToWrite() throws IOException {
         StoreFiles open = files;

@@ -53,6 +53,9 @@ final class State implements AutoCloseable {
     static final int REPLACED = 384;
     static final int REPLACED_AT_MOST = 8;
 
+    /** All units that segments can have; as bytes, still a number. */
+    static final long MOST_UNITS = 1L << 50;
+
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
     private static final int SWEEP_REGION = BYTES + 1;
@@ -156,7 +159,12 @@ final class State implements AutoCloseable {
 
     /** Units on disk: of what is sealed, and of what is written of the segment at the end. */
     long diskUnits() {
-        return get(SEALED_UNITS) + Tail.unit(tail());
+        return count(SEALED_UNITS) + Tail.unit(tail());
+    }
+
+    /** A count of units; one that rotted is still none below 0 or beyond what there can be. */
+    long count(int word) {
+        return Math.clamp(get(word), 0, MOST_UNITS);
     }
 
     /** The lock under which everything changes; null where another process has it. */
