@@ -1,9 +1,9 @@
 package dev.granary.local;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -13,22 +13,24 @@ import java.util.function.BooleanSupplier;
 final class Bound {
     private static final int TOLERATED_FRACTION = 16;
     private static final int INTOLERABLE_FRACTION = 4;
-    private static final long SWEEPER_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
-    private static final long STORE_PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long RECLAIM_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long NOWHERE = Long.MIN_VALUE;
 
     private final SegmentStore store;
     private final Sweep sweep;
     private final EvictionPolicy policy;
     private final Maintenance maintenance;
+    private final long waitNanos;
     private volatile long capacity;
-    private volatile long impatientUntil = System.nanoTime();
+    private volatile long standsAt = NOWHERE; // the count of changes at which a sweep was seen to stand still
 
-    Bound(SegmentStore store, Sweep sweep, EvictionPolicy policy, long capacity, Executor background) {
+    Bound(SegmentStore store, Sweep sweep, EvictionPolicy policy, long capacity, Duration timeout, Executor background) {
         this.store = store;
         this.sweep = sweep;
         this.policy = policy;
         this.capacity = capacity;
+        this.waitNanos = timeout.toNanos();
         this.maintenance = new Maintenance(this::sweepNow, background);
     }
 
@@ -46,7 +48,7 @@ final class Bound {
 
     /** Bytes of all segments, with what is yet to be given back. */
     long diskBytes() throws IOException {
-        StoreFiles files = store.files();
+        StoreFiles files = store.countedFiles();
         return files == null ? 0 : files.state().diskUnits() * Tail.UNIT;
     }
 
@@ -60,21 +62,48 @@ final class Bound {
         patiently(() -> sweep.reclaim(capacity));
     }
 
-    /** Before a store: false where far too much lies on the disk and cannot be made less; waits a moment for another that evicts. */
-    boolean makeRoom() throws IOException {
-        long start = System.nanoTime();
-        boolean waits = start - impatientUntil >= 0; // who waited in vain a moment ago does not wait again
-        while (diskBytes() - capacity > capacity / INTOLERABLE_FRACTION && !sweepNow()) {
-            if (!waits) {
-                return false;
-            }
-            if (System.nanoTime() - start > STORE_PATIENCE_NANOS) {
-                impatientUntil = System.nanoTime() + SWEEPER_PATIENCE_NANOS;
-                return false;
-            }
-            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
+    /**
+     * Makes room before a store: where a quarter more than the capacity lies on the disk, sweeps, or waits for the sweep of another.
+     *
+     * @throws FullException if that gives back too little before the deadline, or stands still since somebody waited that long
+     */
+    void makeRoom() throws IOException {
+        if (!isFarTooMuch()) {
+            return;
         }
-        return true;
+        long before = store.changes();
+        try (Wait wait = new Wait(waitNanos)) {
+            while (isFarTooMuch() && !sweepNow()) {
+                long now = store.changes();
+                if (now == standsAt) {
+                    throw new FullException(full() + " stands still");
+                }
+                if (wait.isOver()) {
+                    standsAt = now == before ? now : NOWHERE;
+                    throw new FullException(full() + (now == before ? " has stood still for " : " has given back too little for ")
+                            + wait.millis() + " ms");
+                }
+                wait.pause(SWEEPER_PAUSE_NANOS);
+            }
+        }
+    }
+
+    /** No room for another entry. */
+    static final class FullException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        FullException(String message) {
+            super(message);
+        }
+    }
+
+    private boolean isFarTooMuch() throws IOException {
+        return diskBytes() - capacity > capacity / INTOLERABLE_FRACTION;
+    }
+
+    private String full() throws IOException {
+        return "the directory is full: " + diskBytes() + " bytes lie there where " + capacity + " may, and the sweep of "
+                + (store.isSweeping() ? "this process" : "another process");
     }
 
     /** After a store: has a sweep run where one is due, by the caller only where the background does not keep up. */
@@ -92,9 +121,10 @@ final class Bound {
     }
 
     private static void patiently(BooleanSupplier attempt) {
-        long start = System.nanoTime();
-        while (!attempt.getAsBoolean() && System.nanoTime() - start < SWEEPER_PATIENCE_NANOS) {
-            LockSupport.parkNanos(SWEEPER_PAUSE_NANOS);
+        try (Wait wait = new Wait(RECLAIM_NANOS)) {
+            while (!attempt.getAsBoolean() && !wait.isOver()) {
+                wait.pause(SWEEPER_PAUSE_NANOS);
+            }
         }
     }
 }

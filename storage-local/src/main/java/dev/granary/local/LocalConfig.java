@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -14,6 +15,7 @@ import java.util.concurrent.Executor;
  * @param networkFileSystems what becomes of a directory on a network file system
  * @param clock what stamps uses and tells ages
  * @param background what runs sweeps, evictions and the writing of uses
+ * @param storeTimeout how long a store waits for other threads and processes before it fails
  */
 public record LocalConfig(
         Path directory,
@@ -21,7 +23,8 @@ public record LocalConfig(
         EvictionPolicy policy,
         NetworkFileSystems networkFileSystems,
         InstantSource clock,
-        Executor background) {
+        Executor background,
+        Duration storeTimeout) {
     /**
      * The default capacity, 4 GiB: some 40,000 entries of the usual sizes, which is several driver versions of a large application;
      * little on any disk that runs GPU work, and walked in less than a second.
@@ -29,9 +32,17 @@ public record LocalConfig(
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
     /**
-     * Makes the directory absolute and checks the capacity.
+     * The default deadline of a store that waits for other threads and processes: 10 seconds. Stores run behind the callers of a cache, and 64
+     * processes that store without a pause on two cores wait for a second or two.
+     */
+    public static final Duration DEFAULT_STORE_TIMEOUT = Duration.ofSeconds(10);
+
+    private static final Duration LONGEST_TIMEOUT = Duration.ofDays(1);
+
+    /**
+     * Makes the directory absolute and checks the capacity and the timeout.
      *
-     * @throws IllegalArgumentException if the capacity is negative
+     * @throws IllegalArgumentException if one of them is negative, or the timeout longer than a day
      */
     public LocalConfig {
         directory = directory.toAbsolutePath().normalize();
@@ -40,6 +51,7 @@ public record LocalConfig(
         Objects.requireNonNull(networkFileSystems, "networkFileSystems");
         Objects.requireNonNull(clock, "clock");
         Objects.requireNonNull(background, "background");
+        requireTimeout(storeTimeout);
     }
 
     /** Starts a configuration for that directory; a relative path is taken from the working directory. No default. */
@@ -55,6 +67,13 @@ public record LocalConfig(
         return bytes;
     }
 
+    private static void requireTimeout(Duration timeout) {
+        if (timeout.isNegative() || timeout.compareTo(LONGEST_TIMEOUT) > 0) {
+            throw new IllegalArgumentException(
+                    "The timeout of a local store is " + timeout + "; it must be from 0 to a day, by default " + DEFAULT_STORE_TIMEOUT);
+        }
+    }
+
     /** Collects a configuration. Not thread-safe. */
     public static final class Builder {
         private final Path directory;
@@ -63,6 +82,7 @@ public record LocalConfig(
         private NetworkFileSystems networkFileSystems = NetworkFileSystems.REFUSE;
         private InstantSource clock = InstantSource.system();
         private Executor background = Builder::startDaemon;
+        private Duration storeTimeout = DEFAULT_STORE_TIMEOUT;
 
         private Builder(Path directory) {
             this.directory = Objects.requireNonNull(directory, "directory");
@@ -108,12 +128,24 @@ public record LocalConfig(
         }
 
         /**
+         * How long a store waits for other threads and processes before it fails: for the lock under which entries are entered, and for room
+         * where the directory is a quarter over its capacity. Before this has passed, contention alone makes no store fail. When one holder of
+         * the lock, or one sweep, has stood still for as long, later stores fail at once until it moves. Of several tiers of one process on
+         * one directory, the longest holds for the lock. Default {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or more than a day, makes
+         * {@link #build()} throw.
+         */
+        public Builder storeTimeout(Duration timeout) {
+            this.storeTimeout = timeout;
+            return this;
+        }
+
+        /**
          * The configuration.
          *
-         * @throws IllegalArgumentException if the capacity is negative
+         * @throws IllegalArgumentException if the capacity or the timeout of a store is negative, or that timeout longer than a day
          */
         public LocalConfig build() {
-            return new LocalConfig(directory, capacityBytes, policy, networkFileSystems, clock, background);
+            return new LocalConfig(directory, capacityBytes, policy, networkFileSystems, clock, background, storeTimeout);
         }
 
         private static void startDaemon(Runnable task) {

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
  *
  * <p>Entries lie one behind the other in segments; a mapped index leads to them. A look-up copies an entry out and verifies the copy, and
- * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most a
- * quarter of a second. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
+ * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most
+ * {@link LocalConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
  * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
@@ -39,12 +39,12 @@ public final class LocalTier implements PersistentCache, Catalog {
 
     private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
         this.directory = config.directory();
-        this.store = SegmentStore.share(real, boot, steps);
+        this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
         this.shelf = new Shelf(naming);
         this.commit = new Commit(store, shelf);
         this.uses = new Uses(store, config.clock(), config.background(), trouble);
-        this.sweep = new Sweep(store, trouble);
-        this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.background());
+        this.sweep = new Sweep(store, shelf, trouble);
+        this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
         this.aftercare = new Aftercare(store, commit, uses, config.policy(), trouble);
         this.storing = new Storing(store, shelf, commit, bound, uses, aftercare, trouble);
     }
@@ -88,8 +88,11 @@ public final class LocalTier implements PersistentCache, Catalog {
     /**
      * Stores an entry. Where another content is there under its id, it is replaced as a whole.
      *
+     * <p>Waits for other threads and processes at most {@link LocalConfig#storeTimeout()} at a time: once for room where the directory is a
+     * quarter over its capacity, once for a new segment where the last one is full, once for the index.
+     *
      * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
-     *     full or fails or a process that does not move has the lock; never {@code Divergent} or {@code Unknown}
+     *     full or fails, or where such a wait ended in vain; never {@code Divergent} or {@code Unknown}
      */
     @Override
     public StoreResult store(Entry entry) {
@@ -185,8 +188,8 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Bytes of all entries, with what each is rounded up to. */
     public long usedBytes() {
         return amount(() -> {
-            StoreFiles files = store.files();
-            return files == null ? 0 : files.state().get(State.LIVE_UNITS) * Tail.UNIT;
+            StoreFiles files = store.countedFiles();
+            return files == null ? 0 : files.state().count(State.LIVE_UNITS) * Tail.UNIT;
         });
     }
 

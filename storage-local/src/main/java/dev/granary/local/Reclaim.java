@@ -23,10 +23,12 @@ final class Reclaim {
 
     private final SegmentStore store;
     private final Appender appender;
+    private final Rot rot;
     private boolean canPunch = HolePunch.isPossible(); // only the one thread that sweeps looks at it
 
-    Reclaim(SegmentStore store) {
+    Reclaim(SegmentStore store, Shelf shelf) {
         this.store = store;
+        this.rot = new Rot(store, shelf);
         this.appender = new Appender(store);
     }
 
@@ -68,7 +70,7 @@ final class Reclaim {
         sealIfWasteful(files, tolerated);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
-        if (Rot.takeOut(store, files, snapshot)) {
+        if (rot.takeOut(files, snapshot)) {
             snapshot = Snapshot.of(files.index());
         }
         for (Sealed each : sealed) {
@@ -188,7 +190,7 @@ final class Reclaim {
                 state.set(State.SEALED_UNITS, Math.max(0, state.get(State.SEALED_UNITS) - units));
                 return true;
             });
-        } catch (SegmentStore.BusyException e) {
+        } catch (CommitQueue.BusyException e) {
             return; // that count will tell
         }
     }

@@ -5,6 +5,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +14,6 @@ import org.jspecify.annotations.Nullable;
  * index was damaged. Entries are not read for it; each is verified when it is looked up.
  */
 final class Recovery {
-    private static final long MOST_UNITS = 1L << 50; // all that segments can have; as bytes, still a number
-
     private Recovery() {}
 
     /** Checks what the last holder of the lock left; returns true where something had to be put in order. */
@@ -45,7 +45,8 @@ final class Recovery {
         }
     }
 
-    private static boolean hasPlausibleCounts(State state) {
+    /** True where the counts can be right. */
+    static boolean hasPlausibleCounts(State state) {
         long slots = state.get(State.INDEX_SLOTS);
         long entries = state.get(State.LIVE_ENTRIES);
         long occupied = state.get(State.OCCUPIED_SLOTS);
@@ -54,7 +55,7 @@ final class Recovery {
     }
 
     private static boolean isPlausible(long units) {
-        return units >= 0 && units <= MOST_UNITS;
+        return units >= 0 && units <= State.MOST_UNITS;
     }
 
     /** Takes over what is left of the best index there is, and finds everything else out again. */
@@ -73,9 +74,24 @@ final class Recovery {
         State state = files.state();
         state.set(State.TAIL, 0);
         state.set(State.ENTERING, 0);
-        state.set(State.NEXT_SEGMENT, Found.in(files.layout()).lastSegment + 1);
+        dropEntriesWithoutFile(files);
+        long next = state.get(State.NEXT_SEGMENT); // processes may still map a removed segment with a number below it
+        state.set(State.NEXT_SEGMENT, Math.max(Found.in(files.layout()).lastSegment + 1, next <= Tail.LAST_SEGMENT ? next : 0));
         recount(files);
         state.set(State.BOOT, boot);
+    }
+
+    /** The next segments take numbers that no file has: an entry that leads to such a number would lead into another's bytes. */
+    private static void dropEntriesWithoutFile(StoreFiles files) throws IOException {
+        Set<Integer> numbers = new HashSet<>();
+        Layout.each(files.layout().segments(), file -> Layout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
+        Index index = files.index();
+        for (int slot = 0; slot < index.count(); slot++) {
+            long location = index.location(slot);
+            if (location != 0 && (!Tail.isLocation(location) || !numbers.contains(Tail.segment(location)))) {
+                index.remove(slot);
+            }
+        }
     }
 
     /** Counts entries and bytes. */

@@ -3,34 +3,65 @@ package dev.granary.local;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
 /**
- * Entries of the index that lead nowhere: to a segment that is gone or too short, or from a slot that no probe reaches any more because a mark
- * rotted or a power cut left pages of different ages. No look-up would ever take them out, so a sweep does.
+ * Entries of the index that lead nowhere: to a segment that is gone or too short, into the bytes of another entry, or from a slot that no probe
+ * reaches any more because a mark rotted or a power cut left pages of different ages. No look-up would ever take them out, so a sweep does.
  */
 final class Rot {
-    private Rot() {}
+    private final SegmentStore store;
+    private final Shelf shelf;
+
+    Rot(SegmentStore store, Shelf shelf) {
+        this.store = store;
+        this.shelf = shelf;
+    }
 
     /** Takes such entries out; returns whether there were any. */
-    static boolean takeOut(SegmentStore store, StoreFiles files, Snapshot snapshot) throws IOException {
+    boolean takeOut(StoreFiles files, Snapshot snapshot) throws IOException {
+        BitSet overlapping = overlapping(snapshot);
         List<Integer> found = new ArrayList<>(0);
         for (int rank = 0; rank < snapshot.size(); rank++) {
-            if (leadsNowhere(files, snapshot.index(), snapshot.slot(rank), snapshot.location(rank))) {
+            int slot = snapshot.slot(rank);
+            if (leadsNowhere(files, snapshot.index(), slot, snapshot.location(rank))
+                    || (overlapping.get(rank) && !shelf.isItsOwn(files, snapshot.index(), slot))) {
                 found.add(rank);
             }
         }
-        return !found.isEmpty() && store.change(locked -> takeOut(locked, snapshot, found));
+        return !found.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, found));
+    }
+
+    /** The ranks of entries that share bytes with another: at most one of two is what its slot says. */
+    private static BitSet overlapping(Snapshot snapshot) {
+        BitSet found = new BitSet();
+        long end = 0;
+        int longest = 0;
+        for (int rank = 0; rank < snapshot.size(); rank++) {
+            long from = snapshot.location(rank);
+            if (rank > 0 && from < end) {
+                found.set(longest);
+                found.set(rank);
+            }
+            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry reaches into the next segment
+                end = from + snapshot.units(rank);
+                longest = rank;
+            }
+        }
+        return found;
     }
 
     /** Looks again, now that nothing changes meanwhile. */
-    private static boolean takeOut(StoreFiles files, Snapshot snapshot, List<Integer> found) throws IOException {
+    private boolean takeOut(StoreFiles files, Snapshot snapshot, BitSet overlapping, List<Integer> found) throws IOException {
         Index index = files.index();
         boolean removed = false;
         for (int rank : found) {
-            if (index.generation() == snapshot.index().generation()
-                    && leadsNowhere(files, index, snapshot.slot(rank), snapshot.location(rank))) {
-                removed |= Commit.removeAt(files, index, snapshot.slot(rank), snapshot.location(rank));
+            int slot = snapshot.slot(rank);
+            if (index.generation() == snapshot.index().generation() && index.location(slot) == snapshot.location(rank)
+                    && (leadsNowhere(files, index, slot, snapshot.location(rank))
+                            || (overlapping.get(rank) && !shelf.isItsOwn(files, index, slot)))) {
+                removed |= Commit.removeAt(files, index, slot, snapshot.location(rank));
             }
         }
         return removed;

@@ -107,8 +107,16 @@ final class Segment {
 
     private static Segment openHere(Path file, int number) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            long length = Math.min(channel.size(), Integer.MAX_VALUE);
-            return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+            for (int attempt = 1; ; attempt++) {
+                long length = Math.min(channel.size(), Integer.MAX_VALUE);
+                try {
+                    return new Segment(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
+                } catch (IOException e) {
+                    if (attempt == ATTEMPTS || channel.size() >= length) { // else a sweep cut it just now
+                        throw e;
+                    }
+                }
+            }
         }
     }
 

@@ -6,11 +6,11 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -22,9 +22,8 @@ import org.jspecify.annotations.Nullable;
  * and Java refuses a second lock of one region in one process.
  */
 final class SegmentStore {
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long GRUDGE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+    private static final long LOOKUP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long SWEEP_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
 
@@ -32,10 +31,10 @@ final class SegmentStore {
     private final Layout layout;
     private final long boot;
     private final Step.Listener steps;
-    private final ReentrantLock turn = new ReentrantLock();
+    private final CommitQueue queue = new CommitQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
     private volatile @Nullable StoreFiles files;
-    private volatile long grudgeUntil = System.nanoTime();
+    private volatile long waitNanos; // the longest of those who share the store
     private volatile boolean sweepWanted;
     private volatile boolean released;
     private int users; // guarded by SHARED
@@ -47,15 +46,6 @@ final class SegmentStore {
         boolean make(StoreFiles files) throws IOException;
     }
 
-    /** Another process holds the lock and does not move. */
-    static final class BusyException extends IOException {
-        private static final long serialVersionUID = 1;
-
-        BusyException() {
-            super("a process that does not move holds the lock of the local store");
-        }
-    }
-
     private SegmentStore(Path directory, long boot, Step.Listener steps) {
         this.directory = directory;
         this.layout = new Layout(directory);
@@ -63,11 +53,22 @@ final class SegmentStore {
         this.steps = steps;
     }
 
-    /** The store in that directory; {@link #release} it. {@code boot} is the mark of this start of the machine. */
+    /** The same, with the usual deadline. */
     static SegmentStore share(Path directory, long boot, Step.Listener steps) {
+        return share(directory, boot, steps, LocalConfig.DEFAULT_STORE_TIMEOUT);
+    }
+
+    /**
+     * The store in that directory; {@link #release} it.
+     *
+     * @param boot the mark of this start of the machine
+     * @param timeout how long a change waits for others; the longest of those who share the store counts
+     */
+    static SegmentStore share(Path directory, long boot, Step.Listener steps, Duration timeout) {
         synchronized (SHARED) {
             SegmentStore store = SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
             store.users++;
+            store.waitNanos = Math.max(store.waitNanos, timeout.toNanos());
             return store;
         }
     }
@@ -104,6 +105,19 @@ final class SegmentStore {
         return open != null && !open.state().isLost() && isSetUp(open) ? open : openForReading();
     }
 
+    /** The files, for reading, with counts that were counted again where they cannot be right; null where nothing was stored yet. */
+    @Nullable StoreFiles countedFiles() throws IOException {
+        StoreFiles open = files();
+        if (open != null && open.state().isWritable() && !Recovery.hasPlausibleCounts(open.state())) {
+            try {
+                changeSoon(_ -> true);
+            } catch (CommitQueue.BusyException e) {
+                return open; // who has the lock counts again
+            }
+        }
+        return open;
+    }
+
     /** The files, for writing; creates them. Changes check that they are still the ones in the directory. */
     StoreFiles filesToWrite() throws IOException {
         StoreFiles open = files;
@@ -121,7 +135,7 @@ final class SegmentStore {
         if (broken != null) {
             broken.forget();
             if (broken.state().isWritable()) {
-                change(_ -> true);
+                changeSoon(_ -> true);
             }
         }
     }
@@ -136,32 +150,48 @@ final class SegmentStore {
     }
 
     /**
-     * Makes a change under the lock; what an earlier holder left unfinished is put in order first.
+     * Makes a change under the lock; what an earlier holder left unfinished is put in order first. A sweep waits longer than others: were it
+     * refused, all would wait for the room that it gives back.
      *
-     * @throws BusyException if the lock cannot be had within a quarter of a second
+     * @throws CommitQueue.BusyException if the lock cannot be had in time
      * @throws IOException if the directory cannot be written, or what the change threw
      */
     boolean change(Change change) throws IOException {
-        try (InterruptShield shield = new InterruptShield()) {
-            takeTurn(shield);
-            try {
-                StoreFiles open = openForWriting();
-                open.state().restoreLength(layout.state());
-                try (FileLock _ = lock(open.state())) {
-                    steps.done(Step.LOCKED);
-                    if (Recovery.begin(open, boot, steps)) {
-                        sweepWanted = true;
-                    }
-                    open.state().set(State.CHANGING, 1);
-                    steps.done(Step.MARKED);
-                    boolean result = change.make(open);
-                    open.state().set(State.CHANGING, 0); // after an exception the mark stays, and the next holder counts again
-                    return result;
+        return change(sweeper.isHeldByCurrentThread() ? SWEEP_NANOS : waitNanos, change);
+    }
+
+    /** The same for a look-up, which waits for a quarter of a second at most. */
+    boolean changeSoon(Change change) throws IOException {
+        return change(Math.min(LOOKUP_NANOS, waitNanos), change);
+    }
+
+    private boolean change(long nanos, Change change) throws IOException {
+        try (InterruptShield _ = new InterruptShield(); Wait wait = new Wait(nanos); CommitQueue.Turn _ = queue.enter(wait)) {
+            StoreFiles open = openForWriting();
+            open.state().restoreLength(layout.state());
+            try (FileLock _ = queue.lock(open.state(), wait, waitNanos)) {
+                steps.done(Step.LOCKED);
+                if (Recovery.begin(open, boot, steps)) {
+                    sweepWanted = true;
                 }
-            } finally {
-                turn.unlock();
+                open.state().set(State.CHANGING, 1);
+                steps.done(Step.MARKED);
+                boolean result = change.make(open);
+                open.state().set(State.CHANGING, 0); // after an exception the mark stays, and the next holder counts again
+                return result;
             }
         }
+    }
+
+    /** True while a thread of this process sweeps. */
+    boolean isSweeping() {
+        return sweeper.isLocked();
+    }
+
+    /** How many changes all processes have begun so far; 0 where nothing was stored yet. */
+    long changes() throws IOException {
+        StoreFiles open = files();
+        return open == null ? 0 : open.state().get(State.CHANGES);
     }
 
     /** Runs {@code work} unless another thread or process is sweeping; returns whether it ran. */
@@ -185,29 +215,6 @@ final class SegmentStore {
         }
     }
 
-    private void takeTurn(InterruptShield shield) throws BusyException {
-        if (!shield.tryLock(turn, PATIENCE_NANOS)) {
-            throw new BusyException();
-        }
-    }
-
-    private FileLock lock(State state) throws IOException {
-        long start = System.nanoTime();
-        boolean waits = start - grudgeUntil >= 0; // who did not get it a moment ago tries, and does not wait again
-        do {
-            FileLock lock = state.tryCommitLock();
-            if (lock != null) {
-                return lock;
-            }
-            if (!waits) {
-                throw new BusyException();
-            }
-            LockSupport.parkNanos(PAUSE_NANOS);
-        } while (System.nanoTime() - start < PATIENCE_NANOS);
-        grudgeUntil = System.nanoTime() + GRUDGE_NANOS;
-        throw new BusyException();
-    }
-
     private @Nullable StoreFiles openForReading() throws IOException {
         if (!Layout.isThere(layout.state())) {
             return null;
@@ -215,10 +222,10 @@ final class SegmentStore {
         try {
             StoreFiles open = filesToWrite();
             if (!isSetUp(open)) {
-                change(_ -> true); // sets it up
+                changeSoon(_ -> true); // sets it up
             }
             return isSetUp(open) ? open : null;
-        } catch (BusyException e) {
+        } catch (CommitQueue.BusyException e) {
             return null;
         } catch (FileSystemException e) {
             if (!isReadOnly(e)) {

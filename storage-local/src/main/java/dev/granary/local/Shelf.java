@@ -127,6 +127,19 @@ final class Shelf {
                 && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
     }
 
+    /** False where what lies at the slot's location is no entry with the slot's mark. Another version's entry is one, as far as can be told. */
+    boolean isItsOwn(StoreFiles files, Index index, int slot) {
+        try (Arena memory = Arena.ofConfined()) {
+            return switch (read(files, index.location(slot), index.units(slot), memory, Shelf::decode)) {
+                case LoadResult.Hit hit -> tag(hit.entry().id()) == index.tagOf(slot);
+                case LoadResult.Damaged bad -> bad.damage() == Damage.TOO_NEW || bad.damage() == Damage.TOO_OLD;
+                case LoadResult.Absent _, LoadResult.Unavailable _ -> true;
+            };
+        } catch (IOException e) {
+            return true; // cannot be told
+        }
+    }
+
     private static LoadResult decode(MemorySegment bytes) {
         return EntryFormat.decode(bytes, Verification.CHECKSUMS);
     }

@@ -7,6 +7,8 @@ import java.util.Arrays;
  * million of them without an object for each. Immutable.
  */
 final class Snapshot {
+    private static final int NONE = -1;
+
     private final Index index;
     private final long[] locations; // sorted
     private final int[] slots;
@@ -40,17 +42,47 @@ final class Snapshot {
         return snapshot;
     }
 
+    /** Several slots may lead to one location where one of them rotted: each has a rank of its own. */
     private void fill() {
+        Arrays.fill(slots, NONE);
+        int[] taken = new int[0]; // of a run of equal locations, at its first rank
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
-            int rank = location == 0 ? -1 : Arrays.binarySearch(locations, location);
+            int rank = location == 0 ? -1 : rankOf(location);
+            if (rank >= 0 && slots[rank] != NONE) {
+                taken = taken.length == 0 ? new int[slots.length] : taken;
+                taken[rank]++;
+                rank += taken[rank];
+                rank = rank < slots.length && locations[rank] == location ? rank : -1;
+            }
             if (rank >= 0) { // else it came meanwhile
                 slots[rank] = slot;
-                units[rank] = (int) Math.min(index.units(slot), Integer.MAX_VALUE);
+                units[rank] = (int) index.units(slot);
                 used[rank] = index.usedMicros(slot);
                 stored[rank] = index.storedSeconds(slot);
             }
         }
+    }
+
+    /** The first rank with that location; -1 where there is none. */
+    private int rankOf(long location) {
+        int first = firstFrom(location);
+        return first < locations.length && locations[first] == location ? first : -1;
+    }
+
+    /** The first rank with that location or a later one. */
+    private int firstFrom(long location) {
+        int low = 0;
+        int high = locations.length;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (locations[middle] < location) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
     }
 
     int size() {
@@ -65,32 +97,32 @@ final class Snapshot {
         return index;
     }
 
+    /** In which slot; of an entry that went while the snapshot was taken, one that does not lead to its location. */
     int slot(int rank) {
-        return slots[rank];
+        return Math.max(0, slots[rank]);
     }
 
     /** What the index marks the entry with. */
     long tag(int rank) {
-        return index.tagOf(slots[rank]);
+        return index.tagOf(slot(rank));
     }
 
     /** How many units the entry takes; 0 where it went while the snapshot was taken. */
     long units(int rank) {
-        return units[rank];
+        return Integer.toUnsignedLong(units[rank]);
     }
 
     long allUnits() {
         long sum = 0;
-        for (int unit : units) {
-            sum += unit;
+        for (int rank = 0; rank < units.length; rank++) {
+            sum += units(rank);
         }
         return sum;
     }
 
     /** The rank of the first entry in that segment or a later one. */
     int firstOf(int segment) {
-        int found = Arrays.binarySearch(locations, Tail.location(segment, 0));
-        return found >= 0 ? found : -found - 1;
+        return firstFrom(Tail.location(segment, 0));
     }
 
     /** The ranks of all entries, those that leave first at the beginning; of the same age, those that lie first. */

@@ -50,8 +50,12 @@ final class State implements AutoCloseable {
     // What is being entered in the place of what, so that the next process can finish it: location and mark of the new, locations of the old.
     static final int ENTERING = 320;
     static final int ENTERING_TAG = 328;
+    static final int CHANGES = 336;
     static final int REPLACED = 384;
     static final int REPLACED_AT_MOST = 8;
+
+    /** All units that segments can have; as bytes, still a number. */
+    static final long MOST_UNITS = 1L << 50;
 
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
@@ -180,12 +184,22 @@ final class State implements AutoCloseable {
 
     /** Units on disk: of what is sealed, and of what is written of the segment at the end. */
     long diskUnits() {
-        return get(SEALED_UNITS) + Tail.unit(tail());
+        return count(SEALED_UNITS) + Tail.unit(tail());
+    }
+
+    /** A count of units; one that rotted is still none below 0 or beyond what there can be. */
+    long count(int word) {
+        return Math.clamp(get(word), 0, MOST_UNITS);
     }
 
     /** The lock under which everything changes; null where another process has it. */
     @Nullable FileLock tryCommitLock() throws IOException {
         return tryLock(COMMIT_REGION);
+    }
+
+    /** The same, waited for without a bound. */
+    FileLock commitLock() throws IOException {
+        return channel.lock(COMMIT_REGION, 1, false);
     }
 
     /** The lock of the one process that evicts; null where another has it. */

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -127,9 +128,7 @@ final class Storing {
         if (Tail.units(written.length()) * Tail.UNIT + Tail.UNIT > limit) { // a segment of its own has to fit
             return refuseTooLarge(written.length(), limit);
         }
-        if (!bound.makeRoom()) {
-            return new StoreResult.Failed("the directory is full, and the process that evicts does not move");
-        }
+        bound.makeRoom();
         commit.write(written, bound.capacity());
         fresh.add(written);
         return new StoreResult.Stored(written.length());
@@ -149,6 +148,9 @@ final class Storing {
 
     private StoreResult failed(Throwable cause) {
         trouble.record(Trouble.Kind.WRITING, cause);
+        if (cause instanceof CommitQueue.BusyException || cause instanceof Bound.FullException) {
+            return new StoreResult.Failed(Objects.requireNonNull(cause.getMessage()));
+        }
         if (cause instanceof InternalError) {
             aftercare.repair();
         }

@@ -22,7 +22,7 @@ public record Survey(long entries, long entryBytes, long reclaimableBytes, long 
     public static final int NAMED = 100;
 
     static Survey of(SegmentStore store) throws IOException {
-        StoreFiles files = store.files();
+        StoreFiles files = store.countedFiles();
         if (files == null) {
             return new Survey(0, 0, 0, 0, List.of());
         }

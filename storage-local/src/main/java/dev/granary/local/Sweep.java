@@ -20,9 +20,9 @@ final class Sweep {
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
 
-    Sweep(SegmentStore store, Trouble trouble) {
+    Sweep(SegmentStore store, Shelf shelf, Trouble trouble) {
         this.store = store;
-        this.reclaim = new Reclaim(store);
+        this.reclaim = new Reclaim(store, shelf);
         this.trouble = trouble;
     }
 

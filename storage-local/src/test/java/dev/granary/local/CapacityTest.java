@@ -121,7 +121,7 @@ final class CapacityTest {
     @DisplayName("E3 while another evicts, gets do not wait and puts go on, up to a quarter too much; an executor that refuses leaves work to close")
     void evictionDoesNotDisturb() throws Exception {
         SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
-        try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).build())) {
+        try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).storeTimeout(Duration.ofMillis(250)).build())) {
             List<Entry> ten = storeTen(tier);
             store.sweepAlone(() -> {
                 int stored = 0;

@@ -10,6 +10,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
@@ -37,7 +38,7 @@ final class ProcessesTest {
     }
 
     private LocalConfig.Builder config() {
-        return LocalConfig.builder(directory()).background(Runnable::run);
+        return LocalConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stand still
     }
 
     @AfterEach

@@ -76,7 +76,7 @@ final class TierProcess implements AutoCloseable {
 
     /**
      * What runs in the other process: {@code stop STEP}, {@code store NAME SIZE}, {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE},
-     * {@code several NAME COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
+     * {@code several NAME COUNT SIZE}, {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
@@ -122,6 +122,7 @@ final class TierProcess implements AutoCloseable {
                 }
                 yield tier.storeAll(entries).stream().map(result -> result.getClass().getSimpleName()).distinct().collect(Collectors.joining(" "));
             }
+            case "contend" -> contend(tier, words).line();
             case "clear" -> {
                 tier.clear();
                 yield "done";
@@ -137,6 +138,16 @@ final class TierProcess implements AutoCloseable {
             }
             default -> throw new IllegalArgumentException(words[0]);
         };
+    }
+
+    /** In a tier of its own, as applications have it: sweeps run behind the stores. */
+    private static Contention contend(LocalTier same, String[] words) {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
+            return Contention.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+                    Integer.parseInt(words[4]));
+        } catch (LocalDirectoryException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static String load(LocalTier tier, Entry expected) {

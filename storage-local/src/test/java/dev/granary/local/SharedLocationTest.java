@@ -1,0 +1,209 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.Seed;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Slots of the index that lead to one place, after rot, a power cut or a removal of files: the sound entry there stays, and counts are right. */
+@Timeout(120)
+final class SharedLocationTest {
+    private static final int SIZE = 10_000;
+    private static final int CAPACITY = 32 << 20; // segments of one MiB
+    private static final int RUNS = Integer.getInteger("granary.rot.runs", 60);
+
+    private final SplittableRandom random = Seed.random("SharedLocationTest");
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory() {
+        return temporary.resolve("cache");
+    }
+
+    private LocalTier open(long boot) throws LocalDirectoryException {
+        LocalConfig config = LocalConfig.builder(directory()).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        return LocalTier.open(config, boot, id -> id.hash(), Step.Listener.NONE);
+    }
+
+    private List<Entry> store(LocalTier tier, String prefix, int count, int size) {
+        List<Entry> entries = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Entry entry = Material.entry(prefix + i, size + 100 * (i % 7));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            entries.add(entry);
+        }
+        return entries;
+    }
+
+    private static int hits(LocalTier tier, List<Entry> entries) {
+        int hits = 0;
+        for (Entry entry : entries) {
+            if (tier.load(entry.id()) instanceof LoadResult.Hit hit) {
+                assertEquals(entry.binaries(), hit.entry().binaries());
+                hits++;
+            }
+        }
+        return hits;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("D4 L2 the newest segment is lost and the index is not: nothing that is stored afterwards is lost, and counts equal the survey")
+    void newestSegmentLost(boolean stateToo) throws Exception {
+        try (LocalTier tier = open(Boot.mark() + 1)) {
+            store(tier, "before", 200, SIZE);
+        }
+        List<Path> segments = Invariants.segmentFiles(directory());
+        Files.delete(segments.getLast());
+        if (stateToo) {
+            Files.delete(directory().resolve("v2/state"));
+        }
+        try (LocalTier tier = open(Boot.mark())) {
+            List<Entry> after = store(tier, "after", 200, SIZE / 2);
+            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+            tier.reclaim();
+            assertEquals(after.size(), hits(tier, after));
+            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+        }
+        Invariants.check(directory());
+    }
+
+    @Test
+    @DisplayName("D6 F10 a flipped bit that makes two slots lead to one place loses one entry at most")
+    void oneBit() throws Exception {
+        List<Entry> entries;
+        try (LocalTier tier = open(Boot.mark())) {
+            entries = store(tier, "entry", 30, 20);
+        }
+        Tree sound = Tree.of(directory());
+        String index = sound.only("v2/index-");
+        List<Integer> used = usedSlots(sound.get(index));
+        int tried = 0;
+        for (int slot : used) {
+            for (int other : used) {
+                long difference = location(sound.get(index), slot) ^ location(sound.get(index), other);
+                if (Long.bitCount(difference) == 1) {
+                    tried++;
+                    byte[] bad = sound.get(index).clone();
+                    setLocation(bad, slot, location(bad, other));
+                    sound.with(index, bad).writeTo(directory());
+                    try (LocalTier tier = open(Boot.mark())) {
+                        assertTrue(tier.sweepNow());
+                        assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+                        assertEquals(entries.size() - 1, tier.survey().entries(), "what leads to another's place is gone");
+                        assertEquals(entries.size() - 1, hits(tier, entries));
+                    }
+                    Invariants.check(directory());
+                }
+            }
+        }
+        assertTrue(tried > 0, "no two locations differ in one bit");
+    }
+
+    @Test
+    @DisplayName("D6 F10 random damage of the index: each damaged slot loses one entry at most; counts equal the survey after a sweep")
+    void randomDamage() throws Exception {
+        List<Entry> entries;
+        try (LocalTier tier = open(Boot.mark())) {
+            entries = store(tier, "entry", 40, 500);
+            for (int i = 0; i < entries.size(); i += 5) {
+                tier.discard(entries.get(i));
+            }
+            entries.removeIf(entry -> !Invariants.isThere(tier, entry));
+        }
+        Tree sound = Tree.of(directory());
+        String index = sound.only("v2/index-");
+        List<Integer> used = usedSlots(sound.get(index));
+        for (int run = 0; run < RUNS; run++) {
+            byte[] bad = sound.get(index).clone();
+            int damaged = 1 + random.nextInt(3);
+            for (int i = 0; i < damaged; i++) {
+                int slot = used.get(random.nextInt(used.size()));
+                int other = used.get(random.nextInt(used.size()));
+                switch (random.nextInt(4)) {
+                    case 0 -> setLocation(bad, slot, location(bad, other));
+                    case 1 -> System.arraycopy(bad, other * Index.SLOT_BYTES + 8, bad, slot * Index.SLOT_BYTES + 8, 16);
+                    case 2 -> setLocation(bad, slot, location(bad, slot) + random.nextInt(-20, 20));
+                    default -> bad[slot * Index.SLOT_BYTES + 8 + random.nextInt(24)] ^= (byte) (1 << random.nextInt(8));
+                }
+            }
+            sound.with(index, bad).writeTo(directory());
+            String what = "run " + run + ", " + damaged + " slots damaged";
+            try (LocalTier tier = open(Boot.mark())) {
+                assertTrue(tier.sweepNow(), what);
+                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertTrue(hits(tier, entries) >= entries.size() - damaged, () -> what + ": " + hits(tier, entries) + " of " + entries.size());
+                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertEquals(0, tier.statistics().inputOutputErrors(), what);
+            }
+            Invariants.check(directory());
+        }
+    }
+
+    @Test
+    @DisplayName("D6 F10 counts that rotted are never told below zero, also before the first change")
+    void negativeCounts() throws Exception {
+        List<Entry> entries;
+        try (LocalTier tier = open(Boot.mark())) {
+            entries = store(tier, "entry", 10, 500);
+        }
+        Tree sound = Tree.of(directory());
+        long bytes;
+        try (LocalTier tier = open(Boot.mark())) {
+            bytes = tier.usedBytes();
+        }
+        for (int word : new int[] {State.LIVE_UNITS, State.LIVE_ENTRIES, State.OCCUPIED_SLOTS, State.SEALED_UNITS}) {
+            byte[] state = sound.get("v2/state").clone();
+            ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN).putLong(word, -1_000_000);
+            sound.with("v2/state", state).writeTo(directory());
+            try (LocalTier tier = open(Boot.mark())) {
+                assertEquals(bytes, tier.usedBytes(), "word " + word);
+                assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + Tail.UNIT, () -> "word " + word + ": " + tier.diskBytes());
+                assertEquals(bytes, tier.survey().entryBytes());
+                assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
+            }
+        }
+    }
+
+    private static List<Integer> usedSlots(byte[] table) {
+        List<Integer> used = new ArrayList<>();
+        for (int slot = 0; slot < table.length / Index.SLOT_BYTES; slot++) {
+            if (location(table, slot) != 0) {
+                used.add(slot);
+            }
+        }
+        return used;
+    }
+
+    private static long location(byte[] table, int slot) {
+        return words(table).getLong(slot * Index.SLOT_BYTES + 8);
+    }
+
+    private static void setLocation(byte[] table, int slot, long location) {
+        words(table).putLong(slot * Index.SLOT_BYTES + 8, location);
+    }
+
+    private static ByteBuffer words(byte[] table) {
+        return ByteBuffer.wrap(table).order(ByteOrder.LITTLE_ENDIAN);
+    }
+}
