@@ -117,7 +117,7 @@ final class Asking implements AutoCloseable {
                     if (layer.tier().cache().load(id) instanceof LoadResult.Hit(Entry entry)) {
                         gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
                     }
-                } catch (RuntimeException e) { // closed meanwhile, or against the contract
+                } catch (Throwable e) { // closed meanwhile, or against the contract; an error too, lest it end a thread and be printed
                     WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e);
                 } finally {
                     worth.probed(gained);

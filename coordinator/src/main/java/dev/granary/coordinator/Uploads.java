@@ -168,7 +168,7 @@ final class Uploads implements AutoCloseable {
             };
             try {
                 upload(next, whenDone);
-            } catch (RuntimeException e) { // a store that breaks its contract must not end this worker
+            } catch (Throwable e) { // a store that breaks its contract, or an error, must not end this worker
                 WarnOnce.warn("upload", "An upload failed: " + e);
                 whenDone.accept(new StoreResult.Failed(e.toString()));
             }
@@ -203,12 +203,13 @@ final class Uploads implements AutoCloseable {
         }
         try {
             done.whenDone().accept(done.id(), result);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             WarnOnce.warn("listener", "The listener for published entries failed: " + e);
-        }
-        synchronized (this) {
-            unanswered--;
-            notifyAll();
+        } finally {
+            synchronized (this) {
+                unanswered--;
+                notifyAll();
+            }
         }
     }
 
