@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Errors at any depth, circles of makers, and sizes that do not fit the key. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -66,6 +67,58 @@ class ConstantErrorsTest {
             memory.assertAllFreed();
             assertEquals(0, BuildGraph.PROCESS.waiting());
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 4})
+    @DisplayName("M1 letting go at each depth from the end of the stack can be repeated, and frees the memory once")
+    void closedAtAnyDepth(long capacity) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            caches.setCapacity(EngineKind.GPU, capacity);
+            List<Constant<Piece>> held = new ArrayList<>();
+            for (int level = 0; level < LEVELS; level++) {
+                held.add(get(level % 4));
+            }
+            StackEdge.run(LEVELS, round, level -> held.get(level).close());
+            held.forEach(Constant::close);
+            assertEquals(capacity, memory.live());
+            caches.setCapacity(EngineKind.GPU, 0);
+            memory.assertAllFreed();
+            caches.setCapacity(EngineKind.GPU, 4);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 hits at each depth from the end of the stack leave no hold behind")
+    void hitAtAnyDepth() throws InterruptedException {
+        for (int round = 0; round < 4 * ROUNDS; round++) {
+            get(0).close();
+            List<Constant<Piece>> held = new ArrayList<>(LEVELS);
+            StackEdge.run(LEVELS, round, _ -> held.add(get(0)));
+            assertTrue(held.size() < LEVELS, "the stack did end");
+            held.forEach(Constant::close);
+            caches.setCapacity(EngineKind.GPU, 0);
+            memory.assertAllFreed();
+            caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        }
+    }
+
+    /** A context that is compared by its content. */
+    private record Context(String name) {}
+
+    @Test
+    @DisplayName("M8 a context is known by its equality: tensors are shared with an equal one, and leave with an equal one")
+    void equalContexts() {
+        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
+        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
+        cache.get(one, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
+        cache.get(other, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
+        assertEquals(1, memory.allocated());
+        cache.removeContext(new Context("d"));
+        assertEquals(MEGABYTE, cache.getSize());
+        cache.removeContext(new Context("c"));
+        assertEquals(0, cache.getSize());
+        memory.assertAllFreed();
     }
 
     @Test
