@@ -2,6 +2,7 @@
  * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory caches. The lowest module: it knows no
  * store's client library and no driver.
  */
+@SuppressWarnings("module") // those that it exports to are built after it
 module dev.granary.cache {
     requires static transitive org.jspecify;
     requires com.esotericsoftware.kryo;
@@ -9,6 +10,7 @@ module dev.granary.cache {
     requires com.github.luben.zstd_jni;
 
     exports dev.granary.cache;
+    exports dev.granary.cache.build to dev.granary.coordinator, dev.granary.gpu;
     exports dev.granary.cache.constant;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;

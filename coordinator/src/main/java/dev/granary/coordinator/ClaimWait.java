@@ -123,8 +123,9 @@ final class ClaimWait {
                 return stored(entry, wait);
             }
             inVain(wait);
+            Outcome claimed = new Outcome.Claimed(unlaunched.claim(id, mine));
             isHeld = true;
-            return new Outcome.Claimed(unlaunched.claim(id, mine));
+            return claimed;
         } finally {
             if (!isHeld) {
                 mine.close();

@@ -9,6 +9,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.build.StackRoom;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
@@ -40,6 +41,7 @@ final class LookUp {
     record Found<P extends Primitive>(P primitive, Source source, OptionalInt layer) {}
 
     <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
+        StackRoom.require(); // else claims, marks and the stores' locks could be left halfway
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             counters.notCacheable.increment();
@@ -66,8 +68,15 @@ final class LookUp {
                 wait.isPresent() ? wait.get().claim(id, looks::look) : new ClaimWait.Outcome.Unclaimed();
             case LoadResult.Unavailable _ -> new ClaimWait.Outcome.Unclaimed(); // nor would another's entry be seen
         };
-        looks.count();
-        return outcome;
+        try {
+            looks.count();
+            return outcome;
+        } catch (Throwable e) {
+            if (outcome instanceof ClaimWait.Outcome.Claimed(Claim claim)) {
+                claim.close(); // nobody has it
+            }
+            throw e;
+        }
     }
 
     private <D extends PrimitiveDescriptor, P extends Primitive> Found<P> findElsewhere(
@@ -128,8 +137,8 @@ final class LookUp {
             counters.quarantined.increment();
             return null;
         }
-        quarantine.ifPresent(marks -> marks.begin(entry));
         try {
+            quarantine.ifPresent(marks -> marks.begin(entry)); // a mark that stays would keep the entry from the next process
             P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
             counters.savedNanos.add(Math.max(0, entry.compileTime().toNanos() - (System.nanoTime() - start)));
             return primitive;

@@ -9,14 +9,14 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
@@ -27,12 +27,18 @@ import java.util.function.Consumer;
 final class WriteBehind implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
+    /**
+     * The most primitives that may await their launches at once: each keeps its program in the driver. Of one more, the binaries of the one
+     * that waits longest are taken as they are.
+     */
+    static final int MOST_INCOMPLETE = 1024;
+
     private final Tier local;
     private final LayerUploads uploads;
     private final Counters counters;
     private final InstantSource clock;
     private final BiConsumer<Id, StoreResult> whenPublished;
-    private final Set<Compiled> incomplete = ConcurrentHashMap.newKeySet();
+    private final LinkedHashSet<Compiled> incomplete = new LinkedHashSet<>(); // guarded by itself; in the order in which they came
     private final OpenTasks open = new OpenTasks();
     private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
             1, 1, 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(QUEUE_LENGTH), DaemonThreads.named("granary-write-behind"));
@@ -77,17 +83,44 @@ final class WriteBehind implements AutoCloseable {
     }
 
     private void whenWhole(Compiled compiled) {
-        incomplete.add(compiled);
         try {
+            Optional<Compiled> tooMany = add(compiled);
             compiled.primitive.onBinariesComplete(() -> take(compiled));
-            if (incomplete.contains(compiled)) {
+            if (isIncomplete(compiled)) {
                 compiled.claim.awaitLaunch();
             }
-        } catch (RuntimeException e) { // the caller has a sound primitive: nobody else need know
-            incomplete.remove(compiled);
+            tooMany.ifPresent(this::take);
+        } catch (Throwable e) { // an error too: the caller has a sound primitive, and nobody else need know
+            remove(compiled);
             compiled.claim.close();
             counters.withoutBinaries.increment();
             WarnOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+        }
+    }
+
+    /** Adds one that is incomplete; the one that waits longest, where there are too many now. */
+    private Optional<Compiled> add(Compiled compiled) {
+        synchronized (incomplete) {
+            incomplete.add(compiled);
+            return incomplete.size() > MOST_INCOMPLETE ? Optional.of(incomplete.getFirst()) : Optional.empty();
+        }
+    }
+
+    private boolean remove(Compiled compiled) {
+        synchronized (incomplete) {
+            return incomplete.remove(compiled);
+        }
+    }
+
+    private boolean isIncomplete(Compiled compiled) {
+        synchronized (incomplete) {
+            return incomplete.contains(compiled);
+        }
+    }
+
+    private List<Compiled> allIncomplete() {
+        synchronized (incomplete) {
+            return List.copyOf(incomplete);
         }
     }
 
@@ -107,7 +140,9 @@ final class WriteBehind implements AutoCloseable {
 
     /** Takes all binaries, whole or not (the driver is asked to complete them), and waits for all that is under way until the deadline. */
     boolean flush(long deadline) throws InterruptedException {
-        incomplete.forEach(this::take);
+        for (Compiled compiled : allIncomplete()) {
+            take(compiled);
+        }
         if (!open.awaitNone(deadline)) {
             return false;
         }
@@ -117,22 +152,39 @@ final class WriteBehind implements AutoCloseable {
     @Override
     public void close() {
         List<Runnable> unbegun = worker.shutdownNow();
-        unbegun.forEach(task -> ((Task) task).claim.close());
-        incomplete.forEach(compiled -> compiled.claim.close());
+        unbegun.forEach(task -> ((Task) task).end());
+        allIncomplete().forEach(compiled -> closeQuietly(compiled.claim));
         counters.dropped.add(unbegun.size());
-        open.end(unbegun.size());
         uploads.close();
     }
 
     private void take(Compiled compiled) {
         open.begin(); // a flush of another thread must not see it neither incomplete nor open
         try {
-            if (incomplete.remove(compiled)) {
-                compiled.claim.launched();
+            if (remove(compiled)) {
+                launched(compiled.claim);
                 submit(() -> takeNow(compiled), compiled.claim, failed -> whenPublished.accept(compiled.primitive.descriptor().getId(), failed));
             }
         } finally {
             open.end(1);
+        }
+    }
+
+    /** A claim that does not hear of it is closed a little later, with the task. */
+    private static void launched(Claim claim) {
+        try {
+            claim.launched();
+        } catch (RuntimeException e) {
+            WarnOnce.warn("claim", "The claim of a launched primitive failed: " + e);
+        }
+    }
+
+    /** A claim that cannot be closed ends with this process; what comes after it must be done all the same. */
+    private static void closeQuietly(Claim claim) {
+        try {
+            claim.close();
+        } catch (Throwable e) {
+            WarnOnce.warn("claim", "A claim could not be closed: " + e);
         }
     }
 
@@ -180,9 +232,11 @@ final class WriteBehind implements AutoCloseable {
         try {
             worker.execute(task);
         } catch (RejectedExecutionException e) {
-            claim.close();
-            open.end(1);
+            task.end();
             drop(whenFailed, "too much waits to be stored");
+        } catch (Throwable e) { // such as no memory for the thread
+            task.end();
+            drop(whenFailed, e.toString());
         }
     }
 
@@ -191,6 +245,7 @@ final class WriteBehind implements AutoCloseable {
         private final Runnable work;
         private final Claim claim;
         private final Consumer<StoreResult> whenFailed;
+        private final AtomicBoolean isEnded = new AtomicBoolean(); // a task that could not be handed over for sure may run nevertheless
 
         Task(Runnable work, Claim claim, Consumer<StoreResult> whenFailed) {
             this.work = work;
@@ -206,8 +261,18 @@ final class WriteBehind implements AutoCloseable {
                 WarnOnce.warn("write-behind", "An entry could not be stored: " + e);
                 drop(whenFailed, e.toString());
             } finally {
-                claim.close();
-                open.end(1);
+                end();
+            }
+        }
+
+        /** Nothing more comes of this, and nobody waits for it. */
+        void end() {
+            if (isEnded.compareAndSet(false, true)) {
+                try {
+                    closeQuietly(claim);
+                } finally {
+                    open.end(1);
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Everything that decides what a program of kernels compiles to: sources, headers with their content, options, entry points, announced
- * launches, an extra digest, a user tag, and the target. Immutable; compared by these, its hash computed once.
+ * launches, an extra digest, a user tag, the target, and those environment variables of this process that change what its driver compiles.
+ * Immutable; compared by these, its hash computed once.
  *
  * <p>Line endings count as {@code \n}. Of files only the places of headers relative to the source enter. What the key cannot
  * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
@@ -43,6 +45,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final boolean areFilesListed;
     private final String extraDigest;
     private final String tag;
+    private final CompilerEnvironment environment;
     private final int hash;
     private @Nullable Id id; // computed at first use; a race computes it twice, to the same value
 
@@ -59,7 +62,9 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         areFilesListed = from.areFilesListed;
         extraDigest = from.extraDigest;
         tag = from.tag;
-        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, areFilesListed, extraDigest, tag).hashCode();
+        environment = from.environment.map(chosen -> CompilerEnvironment.of(target, chosen)).orElseGet(() -> CompilerEnvironment.ofProcess(target));
+        hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, areFilesListed, extraDigest, tag, environment)
+                .hashCode();
     }
 
     /** Starts a descriptor; {@code name} is for people and does not enter the id. */
@@ -80,6 +85,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private boolean areFilesListed;
         private String extraDigest = "";
         private String tag = "";
+        private Optional<Map<String, String>> environment = Optional.empty(); // that of the process
 
         private Builder(Target target, String name) {
             this.target = target;
@@ -170,6 +176,12 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             return this;
         }
 
+        /** Takes these for the environment variables of the process, in tests. */
+        Builder environment(Map<String, String> variables) {
+            environment = Optional.of(variables);
+            return this;
+        }
+
         /**
          * The descriptor.
          *
@@ -248,7 +260,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                 + (options.isEmpty() ? "" : ", options " + BuildOptions.format(options))
                 + (entries.isEmpty() ? "" : ", entries " + String.join(" ", entries))
                 + (launches.isEmpty() ? "" : ", launches " + String.join(" ", launches.stream().map(Launch::toString).toList()))
-                + (tag.isEmpty() ? "" : ", tag " + tag);
+                + (tag.isEmpty() ? "" : ", tag " + tag)
+                + (environment.variables().isEmpty() ? "" : ", environment " + environment.variables());
     }
 
     private String readableHeaders() {
@@ -270,7 +283,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                         && launches.equals(that.launches)
                         && areFilesListed == that.areFilesListed
                         && extraDigest.equals(that.extraDigest)
-                        && tag.equals(that.tag));
+                        && tag.equals(that.tag)
+                        && environment.equals(that.environment));
     }
 
     @Override
@@ -285,7 +299,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     private Id makeId() {
         Optional<String> unseen =
-                extraDigest.isEmpty() ? new UnseenInputs(Path.of("")).reason(sources, headers, options, areFilesListed) : Optional.empty();
+                extraDigest.isEmpty() ? environment.unseen().or(this::unseenInputs) : Optional.empty();
         if (unseen.isPresent()) {
             return Id.notCacheable(unseen.get());
         }
@@ -303,7 +317,12 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         if (!tag.isEmpty()) {
             key.field("tag", tag);
         }
+        environment.variables().forEach((name, value) -> key.field("environment", name).field("value", value));
         return key.build();
+    }
+
+    private Optional<String> unseenInputs() {
+        return new UnseenInputs(Path.of("")).reason(sources, headers, options, areFilesListed);
     }
 
     static String normalized(String text) {

@@ -1,6 +1,7 @@
 package dev.granary.gpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,15 +13,19 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class KernelDescriptorTest {
     private static final Target LAZY = IdPrinter.LAZY;
@@ -203,5 +208,87 @@ class KernelDescriptorTest {
             assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").header(place, "")), place);
             assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").includeDirectory(place)), place);
         }
+    }
+
+    private static KernelDescriptor in(Target target, Map<String, String> environment) {
+        return base(target).environment(environment).build();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"pocl, POCL_WORK_GROUP_METHOD", "pocl, POCL_EXTRA_BUILD_FLAGS", "pocl, POCL_LLVM_CPU_NAME", "intel, IGC_ForceOCLSIMDWidth",
+        "intel, OverrideDefaultFP64Settings", "nvidia, CUDA_FORCE_PTX_JIT", "another, AMD_OCL_BUILD_OPTIONS",
+        "another, AMD_OCL_BUILD_OPTIONS_APPEND", "another, POCL_WORK_GROUP_METHOD", "another, IGC_ForceOCLSIMDWidth"})
+    @DisplayName("M7 a variable that changes what the driver compiles changes the id, by its name and by its value")
+    void compilerEnvironment(String vendor, String variable) {
+        Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
+        KernelDescriptor without = in(target, Map.of("PATH", "/bin"));
+        assertSame(without, in(target, Map.of()));
+        assertDifferent(without, in(target, Map.of(variable, "a")));
+        assertDifferent(in(target, Map.of(variable, "a")), in(target, Map.of(variable, "b")));
+        assertDifferent(in(target, Map.of(variable, "a")), in(target, Map.of(variable + "_2", "a")));
+        assertSame(in(target, Map.of(variable, "a")), in(target, Map.of("HOME", "/home", variable, "a")));
+        assertTrue(in(target, Map.of(variable, "a")).readableKey().contains(variable + "=a"));
+        assertFalse(in(target, Map.of(variable, "a")).getId().isEmpty());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"pocl, POCL_CACHE_DIR", "pocl, POCL_KERNEL_CACHE", "pocl, POCL_DEBUG", "pocl, POCL_DEVICES", "pocl, POCL_BINARY_SPECIALIZE_WG",
+        "pocl, IGC_ForceOCLSIMDWidth", "intel, NEO_CACHE_PERSISTENT", "intel, POCL_WORK_GROUP_METHOD", "nvidia, CUDA_CACHE_DISABLE",
+        "nvidia, CUDA_VISIBLE_DEVICES", "another, POCL_CACHE_DIR", "another, NEO_CACHE_DIR", "pocl, NEOReadDebugKeys"})
+    @DisplayName("M7 K4 caches, logs, devices and other drivers' variables change no id")
+    void harmlessEnvironment(String vendor, String variable) {
+        Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
+        assertSame(in(target, Map.of()), in(target, Map.of(variable, "1")));
+    }
+
+    @Test
+    @DisplayName("M7 K7 where Intel's driver reads any key from the environment, nothing is cacheable unless an extra digest vouches for it")
+    void intelDebugKeys() {
+        Target intel = new Target(Backend.OPENCL, "intel", "device", "driver");
+        Id refused = in(intel, Map.of("NEOReadDebugKeys", "1")).getId();
+        assertTrue(refused.isEmpty());
+        assertTrue(refused.reason().contains("NEOReadDebugKeys=1"), refused::reason);
+        assertFalse(base(intel).environment(Map.of("NEOReadDebugKeys", "1")).extraDigest("mine").build().getId().isEmpty());
+        assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "0")));
+    }
+
+    @Test
+    @DisplayName("M8 K2 parts that differ by texts of one hash code make another key each: launches, headers' places and all the others")
+    void equalHashes() {
+        String[] twins = {"Aa", "BB"};
+        assertEquals(twins[0].hashCode(), twins[1].hashCode());
+        List<BiFunction<KernelDescriptor.Builder, String, KernelDescriptor.Builder>> parts = List.of(
+                KernelDescriptor.Builder::source,
+                (builder, text) -> builder.header(text, "int h2;"),
+                (builder, text) -> builder.header("h2.clh", text),
+                KernelDescriptor.Builder::includeDirectory,
+                (builder, text) -> builder.options("-D" + text),
+                (builder, text) -> builder.entry(text),
+                (builder, text) -> builder.launch(text, Geometry.of(64).local(8)),
+                KernelDescriptor.Builder::extraDigest,
+                KernelDescriptor.Builder::tag,
+                (builder, text) -> builder.environment(Map.of("POCL_X", text)));
+        for (var part : parts) {
+            KernelDescriptor one = part.apply(base(LAZY), twins[0]).build();
+            KernelDescriptor other = part.apply(base(LAZY), twins[1]).build();
+            assertEquals(one.hashCode(), other.hashCode(), "the test needs a collision");
+            assertDifferent(one, other);
+        }
+    }
+
+    @Test
+    @DisplayName("M8 K2 the place of a header counts, not its content alone")
+    void placeOfHeader() {
+        UnaryOperator<KernelDescriptor.Builder> source = builder -> builder.source("#include \"a.h\"\n#include \"b.h\"\nkernel void k() {}");
+        assertDifferent(with(builder -> source.apply(builder).header("a.h", "int x;").header("b.h", "int y;")),
+                with(builder -> source.apply(builder).header("a.h", "int y;").header("b.h", "int x;")));
+        assertDifferent(with(builder -> source.apply(builder).header("a.h", "int x;")), with(builder -> source.apply(builder).header("b.h", "int x;")));
+    }
+
+    @Test
+    @DisplayName("M8 a macro of the clock in a comment does not make a source uncacheable; outside of it does")
+    void clockInComment() {
+        assertFalse(with(builder -> builder.source("/* __DATE__ */ // __TIME__\nkernel void k() {}")).getId().isEmpty());
+        assertTrue(with(builder -> builder.source("/* */ char d[] = __DATE__; // __TIME__\nkernel void k() {}")).getId().isEmpty());
     }
 }

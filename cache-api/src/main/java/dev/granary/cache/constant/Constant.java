@@ -69,10 +69,15 @@ public final class Constant<B extends AutoCloseable> implements AutoCloseable {
     @Override
     public void close() {
         if (IS_CLOSED.compareAndSet(this, false, true)) {
-            if (hasListened) {
-                tensor.forget(this);
+            try {
+                if (hasListened) {
+                    tensor.forget(this);
+                }
+                tensor.release();
+            } catch (Throwable e) { // such as a stack that is used up: not let go yet, and may be closed again
+                isClosed = false;
+                throw e;
             }
-            tensor.release();
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.build.StackRoom;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
@@ -8,6 +9,9 @@ import java.util.Objects;
  * The promise to make one tensor, given to one caller; others wait for it. It ends with the first of {@link #fulfil}, {@link #fail} and
  * {@link #close}. Thread-safe: another thread than the one that got it may end it, but the one that got it must not ask for the tensor itself
  * meanwhile.
+ *
+ * <p>A thread that has a promise and waits for another tensor counts as making the first one meanwhile: whoever waits for it is part of that
+ * wait, and a circle of such waits is an error.
  *
  * <p>A promise that is closed unfulfilled, or dropped and found by the garbage collector, is given up: one of those who wait makes the tensor
  * instead.
@@ -53,6 +57,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     /** Gives the promise up, unless it has ended. */
     @Override
     public void close() {
+        StackRoom.requireLittle(); // it is cleaned once: not halfway
         givingUp.clean();
     }
 }

@@ -1,12 +1,13 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.build.BuildGraph;
+import dev.granary.cache.build.StackRoom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,8 @@ public final class ConstantTensorCache {
     /** How long a caller waits for another that is making the tensor: 60 seconds, then it makes it too. */
     public static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
 
-    private final ReentrantLock lock = new ReentrantLock(); // guards the contents; of others, only the equality of keys runs under it
+    // Guards the contents; of others, only the equality of keys runs under it. A monitor is let go whatever overflows, a Lock is not.
+    private final Object lock = new Object();
     private final Contents contents;
     private final AtomicLong clock = new AtomicLong();
     private final LongSupplier nanos;
@@ -51,14 +53,14 @@ public final class ConstantTensorCache {
      * @return the caller's hold on it, to be closed
      * @throws E what the maker threw, in this thread or in the one that made
      * @throws NullPointerException if the maker returned null
-     * @throws IllegalStateException if making the tensor turns out to need the tensor itself
-     * @throws IllegalArgumentException if {@code bytes} is not positive
+     * @throws IllegalStateException if making the tensor turns out to need the tensor itself, directly or through what other threads make
+     * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
      */
     public <B extends AutoCloseable, E extends Exception> Constant<B> get(ConstantKey<B> key, long bytes, ConstantMaker<? extends B, E> maker)
             throws E {
         requirePositive(bytes);
         Slot<B> slot = contents.find(key);
-        Constant<B> present = slot == null ? null : reuse(slot);
+        Constant<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
         return present != null ? present : getOrMake(key, bytes, maker);
     }
 
@@ -74,14 +76,17 @@ public final class ConstantTensorCache {
     private static <B extends AutoCloseable, E extends Exception> Constant<B> make(
             ConstantPromise<B> promise, ConstantMaker<? extends B, E> maker) throws E {
         try (promise) {
-            B buffer;
+            B buffer = null;
             try {
                 buffer = Objects.requireNonNull(maker.make(), "The maker of a constant returned null");
+                return promise.fulfil(buffer);
             } catch (Throwable failure) {
                 promise.fail(failure);
+                if (buffer != null) {
+                    Tensor.free(buffer); // nobody has it
+                }
                 throw failure;
             }
-            return promise.fulfil(buffer);
         }
     }
 
@@ -92,17 +97,18 @@ public final class ConstantTensorCache {
      * others get promises of their own. With {@link ConstantPolicy#COST} that is known only when the tensor is made.
      *
      * @param bytes its size, which counts against the budget from now on
-     * @throws IllegalStateException if this thread has promised that very tensor
-     * @throws IllegalArgumentException if {@code bytes} is not positive
+     * @throws IllegalStateException if this thread has promised that very tensor, or one that its maker waits for
+     * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
      */
     public <B extends AutoCloseable> ConstantLookUp<B> getOrAdd(ConstantKey<B> key, long bytes) {
         requirePositive(bytes);
+        StackRoom.require(); // else a promise could be left that nobody has
         while (true) {
             Slot<B> slot = contents.find(key);
             if (slot == null) {
                 Slot<B> mine = new Slot<>(key, bytes, nanos.getAsLong());
                 if (promise(mine)) {
-                    return new ConstantLookUp.Miss<>(new ConstantPromise<>(this, mine));
+                    return missOf(mine);
                 }
             } else {
                 ConstantLookUp<B> found = in(slot, bytes);
@@ -110,6 +116,15 @@ public final class ConstantTensorCache {
                     return found;
                 }
             }
+        }
+    }
+
+    private <B extends AutoCloseable> ConstantLookUp<B> missOf(Slot<B> promised) {
+        try {
+            return new ConstantLookUp.Miss<>(new ConstantPromise<>(this, promised));
+        } catch (Throwable e) { // no memory: nobody has the promise
+            end(promised, null);
+            throw e;
         }
     }
 
@@ -122,18 +137,26 @@ public final class ConstantTensorCache {
     /** One more hold on the tensor of a slot; null where it is not made, or has left the cache and was freed. */
     private <B extends AutoCloseable> @Nullable Constant<B> reuse(Slot<B> slot) {
         Tensor<B> tensor = slot.tensor();
-        Constant<B> constant = tensor == null ? null : tensor.open();
-        if (constant != null) {
-            if (notesUses) {
-                touch(slot);
-            }
-            reused.increment();
+        if (tensor == null) {
+            return null;
+        }
+        if (notesUses) {
+            touch(slot);
+        }
+        reused.increment();
+        Constant<B> constant = tensor.open(); // last: an error after it would leave a hold that nobody lets go
+        if (constant == null) {
+            reused.decrement();
         }
         return constant;
     }
 
     /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
     private <B extends AutoCloseable> @Nullable ConstantLookUp<B> in(Slot<B> slot, long bytes) {
+        if (slot.bytes() != bytes) {
+            throw new IllegalArgumentException("The constant " + slot.key().key() + " has " + slot.bytes() + " bytes, and was asked for with "
+                    + bytes + ": the size is part of what is asked; tensors of different sizes need different keys");
+        }
         if (slot.tensor() != null) {
             Constant<B> constant = reuse(slot);
             return constant == null ? null : new ConstantLookUp.Hit<>(constant);
@@ -141,7 +164,7 @@ public final class ConstantTensorCache {
         if (slot.isMadeByCaller()) {
             throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());
         }
-        return switch (slot.await(longestWait)) {
+        return switch (await(slot)) {
             case Slot.Waited.Made<B> there -> {
                 reused.increment();
                 waited.increment();
@@ -154,38 +177,48 @@ public final class ConstantTensorCache {
         };
     }
 
+    /** Waits for another thread's tensor, unless that thread waits for this one. */
+    private <B extends AutoCloseable> Slot.Waited<B> await(Slot<B> slot) {
+        try {
+            BuildGraph.PROCESS.enter(slot);
+            return slot.await(longestWait);
+        } finally {
+            BuildGraph.PROCESS.leave();
+        }
+    }
+
     /**
      * Removes a tensor; its users keep it. One that is being made goes to those who wait for it, and is not kept.
      *
      * @return true if it was there, or promised
      */
     public boolean removeIfExist(ConstantKey<?> key) {
+        StackRoom.require();
         List<Tensor<?>> left = new ArrayList<>();
-        boolean wasThere;
-        lock.lock();
         try {
-            Slot<?> slot = contents.find(key);
-            wasThere = slot != null;
-            if (slot != null) {
-                contents.remove(slot, left);
+            synchronized (lock) {
+                Slot<?> slot = contents.find(key);
+                if (slot != null) {
+                    contents.remove(slot, left);
+                }
+                return slot != null;
             }
         } finally {
-            lock.unlock();
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
-        return wasThere;
     }
 
     /** Removes the tensors of a context, made or promised: nobody can use them any more. */
     public void removeContext(Object context) {
+        StackRoom.require();
         List<Tensor<?>> left = new ArrayList<>();
-        lock.lock();
         try {
-            contents.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> contents.remove(slot, left));
+            synchronized (lock) {
+                contents.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> contents.remove(slot, left));
+            }
         } finally {
-            lock.unlock();
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
     }
 
     /** The bytes of all cached tensors. */
@@ -200,22 +233,16 @@ public final class ConstantTensorCache {
 
     /** The budget, and what happens when it is used up. */
     public ConstantLimit limit() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             return contents.limit();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** What it has done, and what it holds at one moment. */
     public ConstantStatistics statistics() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             return new ConstantStatistics(made.sum(), reused.sum(), waited.sum(), notKept.sum(), contents.evicted(), failed.sum(),
                     contents.tensors(), contents.keptBytes(), contents.promisedBytes());
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -234,71 +261,66 @@ public final class ConstantTensorCache {
     /**
      * Changes the limit. A lower number flushes the cache, and so does the first one after no limit.
      *
-     * @return what has left; its users are to be told with no lock held
+     * @param left gets what has left, even if this fails; its users are to be told with no lock held
      */
-    List<Tensor<?>> change(ConstantLimit newLimit) {
-        List<Tensor<?>> left = new ArrayList<>();
-        lock.lock();
-        try {
+    void change(ConstantLimit newLimit, List<Tensor<?>> left) {
+        synchronized (lock) {
             notesUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
             if (contents.change(newLimit)) {
                 contents.all().forEach(slot -> contents.remove(slot, left));
             }
-        } finally {
-            lock.unlock();
         }
-        return left;
     }
 
     /** Takes on a promise, for the cache or for the caller alone; false where the key has a slot meanwhile. */
     private boolean promise(Slot<?> mine) {
         List<Tensor<?>> left = new ArrayList<>();
-        lock.lock();
         try {
-            if (contents.find(mine.key()) != null) {
-                return false;
+            synchronized (lock) {
+                if (contents.find(mine.key()) != null) {
+                    return false;
+                }
+                contents.promise(mine, left);
+                return true;
             }
-            contents.promise(mine, left);
         } finally {
-            lock.unlock();
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
-        return true;
     }
 
     <B extends AutoCloseable> Constant<B> fulfil(Slot<B> slot, B buffer) {
+        StackRoom.require();
         long now = nanos.getAsLong();
         List<Tensor<?>> left = new ArrayList<>();
-        Constant<B> constant;
-        lock.lock();
+        Tensor<B> tensor = new Tensor<>(buffer);
+        Constant<B> constant = tensor.handOver(); // all that takes memory is made before anything counts
         try {
-            if (slot.isEnded()) {
-                throw new IllegalStateException("The promise of this constant has ended already: " + slot.key());
+            synchronized (lock) {
+                if (slot.isEnded()) {
+                    throw new IllegalStateException("The promise of this constant has ended already: " + slot.key());
+                }
+                slot.measure(now);
+                boolean isKept = contents.keep(slot, left);
+                touch(slot);
+                slot.complete(tensor, isKept);
+                made.increment();
+                notKept.add(isKept ? 0 : 1);
             }
-            slot.measure(now);
-            boolean isKept = contents.keep(slot, left);
-            touch(slot);
-            constant = slot.complete(buffer, isKept);
-            made.increment();
-            notKept.add(isKept ? 0 : 1);
         } finally {
-            lock.unlock();
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
         return constant;
     }
 
     /** Ends a promise without a tensor, if it has not ended. */
     void end(Slot<?> slot, @Nullable Throwable cause) {
-        lock.lock();
-        try {
+        StackRoom.requireLittle();
+        synchronized (lock) {
             if (!slot.isEnded()) {
                 contents.remove(slot, new ArrayList<>()); // it has no tensor that could leave
                 slot.fail(cause);
                 failed.increment();
             }
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.build.StackRoom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -82,18 +83,22 @@ public final class ConstantTensorCaches implements AutoCloseable {
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
+        StackRoom.require();
         List<Tensor<?>> left = new ArrayList<>();
-        synchronized (this) {
-            checkOpen();
-            limits.put(kind, limit);
-            ofDevices.keySet().removeIf(device -> device.kind == kind);
-            caches.forEach((device, cache) -> {
-                if (device.kind == kind) {
-                    left.addAll(cache.change(limit));
-                }
-            });
+        try {
+            synchronized (this) {
+                checkOpen();
+                limits.put(kind, limit);
+                ofDevices.keySet().removeIf(device -> device.kind == kind);
+                caches.forEach((device, cache) -> {
+                    if (device.kind == kind) {
+                        cache.change(limit, left);
+                    }
+                });
+            }
+        } finally {
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
     }
 
     /** Like {@link #setCapacity(EngineKind, int, long, ConstantPolicy)}, with the policy as it is. */
@@ -112,14 +117,20 @@ public final class ConstantTensorCaches implements AutoCloseable {
     public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
         Device device = new Device(kind, index);
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
-        List<Tensor<?>> left;
-        synchronized (this) {
-            checkOpen();
-            ofDevices.put(device, limit);
-            ConstantTensorCache cache = caches.get(device);
-            left = cache == null ? List.of() : cache.change(limit);
+        StackRoom.require();
+        List<Tensor<?>> left = new ArrayList<>();
+        try {
+            synchronized (this) {
+                checkOpen();
+                ofDevices.put(device, limit);
+                ConstantTensorCache cache = caches.get(device);
+                if (cache != null) {
+                    cache.change(limit, left);
+                }
+            }
+        } finally {
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
     }
 
     /** The budget in MB that was set last for a kind; {@link ConstantLimit#UNLIMITED} where none was. */
@@ -152,13 +163,16 @@ public final class ConstantTensorCaches implements AutoCloseable {
     @Override
     public void close() {
         List<Tensor<?>> left = new ArrayList<>();
-        synchronized (this) {
-            isClosed = true;
-            limits.replaceAll((_, _) -> NOTHING);
-            ofDevices.clear();
-            caches.values().forEach(cache -> left.addAll(cache.change(NOTHING)));
+        try {
+            synchronized (this) {
+                isClosed = true;
+                limits.replaceAll((_, _) -> NOTHING);
+                ofDevices.clear();
+                caches.values().forEach(cache -> cache.change(NOTHING, left));
+            }
+        } finally {
+            left.forEach(Tensor::leave);
         }
-        left.forEach(Tensor::leave);
     }
 
     private void checkOpen() {

@@ -72,9 +72,9 @@ final class Contents {
         if (limit.policy() == ConstantPolicy.COST && missing(slot.bytes()) > 0) {
             slots.put(slot.key(), slot); // nothing is reserved: whether it is worth it shows when it is made
         } else if (makeRoom(slot, left)) {
+            slots.put(slot.key(), slot); // first, since it takes memory
             slot.setReserved(true);
             promisedBytes += slot.bytes();
-            slots.put(slot.key(), slot);
         }
     }
 
@@ -102,13 +102,15 @@ final class Contents {
 
     /** Takes a slot out, and its bytes off the account. */
     void remove(Slot<?> slot, List<Tensor<?>> left) {
-        slots.remove(slot.key(), slot);
         Tensor<?> tensor = slot.tensor();
+        if (tensor != null) {
+            left.add(tensor); // first, since it takes memory
+        }
+        slots.remove(slot.key(), slot);
         if (tensor != null) {
             tensor.uncache();
             keptBytes -= slot.bytes();
             tensors--;
-            left.add(tensor);
         } else if (slot.isReserved()) {
             slot.setReserved(false);
             promisedBytes -= slot.bytes();
@@ -134,8 +136,10 @@ final class Contents {
         if (victims == null) {
             return false;
         }
-        evicted += victims.size();
-        victims.forEach(victim -> remove(victim, left));
+        for (Slot<?> victim : victims) {
+            remove(victim, left);
+            evicted++;
+        }
         return true;
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.build.Build;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The place of one key: promised by one thread, then a tensor, a failure, or given up, for ever. The fields without a comment are guarded by
  * the lock of the cache.
  */
-final class Slot<B extends AutoCloseable> {
+final class Slot<B extends AutoCloseable> implements Build {
     private final ConstantKey<B> key;
     private final long bytes;
     private final long startNanos;
@@ -40,6 +41,11 @@ final class Slot<B extends AutoCloseable> {
     /** The tensor; null until it is there, and for ever where it could not be made. */
     @Nullable Tensor<B> tensor() {
         return tensor;
+    }
+
+    @Override
+    public @Nullable Thread builder() {
+        return maker;
     }
 
     boolean isMadeByCaller() {
@@ -117,16 +123,24 @@ final class Slot<B extends AutoCloseable> {
             }
             Tensor<B> made = tensor;
             Throwable cause = failure;
-            return made != null ? new Waited.Made<>(made.handOver()) : cause != null ? new Waited.Failed<>(cause) : new Waited.Over<>();
+            return made != null ? madeBy(made) : cause != null ? new Waited.Failed<>(cause) : new Waited.Over<>();
         }
     }
 
-    /** The tensor is made; it is shared by the maker, whose hold is returned, by those who wait and, if it is cached, by the cache. */
-    synchronized Constant<B> complete(B buffer, boolean isCached) {
-        Tensor<B> made = new Tensor<>(buffer, 1 + waiters, isCached);
+    private static <B extends AutoCloseable> Waited<B> madeBy(Tensor<B> made) {
+        try {
+            return new Waited.Made<>(made.handOver());
+        } catch (Throwable e) { // no memory: the hold that was counted for this waiter is nobody's
+            made.release();
+            throw e;
+        }
+    }
+
+    /** The tensor is made; it is shared by the maker, by those who wait and, if it is cached, by the cache. */
+    synchronized void complete(Tensor<B> made, boolean isCached) {
+        made.share(1 + waiters, isCached);
         tensor = made;
         end();
-        return made.handOver();
     }
 
     /** The tensor will not be made; without a {@code cause} whoever waits makes it instead. */

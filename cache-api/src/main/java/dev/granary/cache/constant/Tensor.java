@@ -1,5 +1,6 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.build.StackRoom;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,15 +17,20 @@ final class Tensor<B extends AutoCloseable> {
 
     private record Listener(Constant<?> constant, Runnable action) {}
 
+    /** Takes over {@code buffer}, for one owner so far. */
+    Tensor(B buffer) {
+        this.buffer = buffer;
+        this.owners = new AtomicInteger(1);
+    }
+
     /**
-     * Takes over {@code buffer}.
+     * Shares it, before others see it.
      *
      * @param users how many will {@link #handOver}
      */
-    Tensor(B buffer, int users, boolean isCached) {
-        this.buffer = buffer;
-        this.isCached = isCached;
-        this.owners = new AtomicInteger(users + (isCached ? 1 : 0));
+    void share(int users, boolean cached) {
+        isCached = cached;
+        owners.set(users + (cached ? 1 : 0));
     }
 
     B buffer() {
@@ -42,22 +48,30 @@ final class Tensor<B extends AutoCloseable> {
 
     /** The hold of one more user; null where the tensor has left the cache and was freed. */
     @Nullable Constant<B> open() {
+        Constant<B> constant = new Constant<>(this); // before it counts, since this may fail
         while (true) {
             int known = owners.get();
             if (known == 0) {
                 return null;
             }
             if (owners.compareAndSet(known, known + 1)) {
-                return new Constant<>(this);
+                return constant;
             }
         }
     }
 
     /** One owner lets go. */
     void release() {
-        if (owners.decrementAndGet() == 0) {
-            guarded("The memory of a constant tensor could not be freed", buffer::close);
+        if (owners.get() == 1) {
+            StackRoom.requireLittle(); // it is freed once: not halfway
         }
+        if (owners.decrementAndGet() == 0) {
+            free(buffer);
+        }
+    }
+
+    static void free(AutoCloseable memory) {
+        guarded("The memory of a constant tensor could not be freed", memory::close);
     }
 
     /** The cache has it no more; its users are told by {@link #leave}. */

@@ -1,6 +1,7 @@
 package dev.granary.cache.memory;
 
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -144,6 +145,28 @@ abstract class Generations<K, V> {
         end = count;
         free = new int[FIRST_SLOTS];
         freeCount = 0;
+    }
+
+    /** Starts anew with those slots, in the order of their last use as far as that is known, whatever state this is in. */
+    final void restore(List<Slot<K, V>> present) {
+        Slot<K, V>[] kept = array(Math.max(FIRST_SLOTS, present.size()));
+        long[] used = new long[kept.length];
+        for (int i = 0; i < present.size(); i++) {
+            Slot<K, V> slot = present.get(i);
+            kept[i] = slot;
+            used[i] = slot.index < stamps.length ? stamp(slot.index) : 0;
+        }
+        renumbered();
+        for (int i = 0; i < present.size(); i++) {
+            present.get(i).index = i;
+        }
+        slots = kept;
+        stamps = used;
+        end = present.size();
+        free = new int[FIRST_SLOTS];
+        freeCount = 0;
+        next = 0;
+        queued = 0;
     }
 
     private static <K, V> Slot<K, V> slot(@Nullable Slot<K, V>[] slots, int number) {

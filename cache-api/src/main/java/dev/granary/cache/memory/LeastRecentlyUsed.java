@@ -1,6 +1,5 @@
 package dev.granary.cache.memory;
 
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
@@ -9,7 +8,8 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
     private final Stripes stripes = new Stripes();
     private final RecencyClock clock = new RecencyClock();
     private final Recency<K, V> recency = new Recency<>(stripes, clock);
-    private final ReentrantLock changing = new ReentrantLock(); // held while a value is added or evicted
+    private final Object changing = new Object(); // held while a value is added or evicted; a monitor is let go whatever overflows
+    private boolean isTorn; // guarded by changing: a change has begun and did not end
     private volatile int capacity;
 
     /** Keeps in {@code slots}, an empty table, which nobody else changes. */
@@ -51,24 +51,22 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public void keep(K key, V value) {
-        changing.lock();
-        try {
+        synchronized (changing) {
+            mend();
             if (capacity > 0) {
+                isTorn = true;
                 evictTo(capacity - 1);
                 slots.add(recency.add(key, value));
+                isTorn = false;
             }
-        } finally {
-            changing.unlock();
         }
     }
 
     @Override
     public int size() {
-        changing.lock();
-        try {
+        synchronized (changing) {
+            mend();
             return recency.size();
-        } finally {
-            changing.unlock();
         }
     }
 
@@ -79,19 +77,28 @@ final class LeastRecentlyUsed<K, V> implements Kept<K, V> {
 
     @Override
     public void setCapacity(int capacity) {
-        changing.lock();
-        try {
+        synchronized (changing) {
+            mend();
             this.capacity = capacity;
+            isTorn = true;
             evictTo(capacity);
             slots.trim();
-        } finally {
-            changing.unlock();
+            isTorn = false;
         }
     }
 
     @Override
     public long hits() {
         return stripes.hits();
+    }
+
+    /** Makes whole what an error has left halfway, such as one of a stack that was used up. What can still be looked up stays. */
+    private void mend() {
+        if (isTorn) {
+            recency.restore(slots.restore());
+            evictTo(capacity);
+            isTorn = false;
+        }
     }
 
     private void evictTo(int size) {

@@ -121,6 +121,11 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
         return flights.misses();
     }
 
+    /** The number of builds under way; for tests. */
+    int underWay() {
+        return flights.underWay();
+    }
+
     private static int checked(int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("The capacity of the primitive cache must be 0 or more, not " + capacity);

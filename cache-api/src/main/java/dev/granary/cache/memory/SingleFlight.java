@@ -1,17 +1,23 @@
 package dev.granary.cache.memory;
 
+import dev.granary.cache.build.BuildGraph;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One build per key however many threads ask for what is not kept. A key is in the map while it is built, and leaves it only when its value
  * is kept: so who finds it in neither place, and enters it here, looks once more at what is kept before it builds.
+ *
+ * <p>Whatever a build throws, and wherever, its flight ends: that takes two writes and no call, so that no used-up stack and no used-up
+ * memory prevents it. Only taking an ended flight out of the map may fail then; the next call that misses makes up for it.
  */
 final class SingleFlight<K, V> {
     private final ConcurrentHashMap<K, Flight<V>> flights = new ConcurrentHashMap<>();
     private final LongAdder misses = new LongAdder();
     private final Kept<K, V> kept;
+    private volatile boolean isTorn; // an ended flight may be in the map
 
     SingleFlight(Kept<K, V> kept) {
         this.kept = kept;
@@ -22,24 +28,59 @@ final class SingleFlight<K, V> {
         return misses.sum();
     }
 
+    /** The number of keys in the map: those that are being built, when no call has been cut short. */
+    int underWay() {
+        int count = 0;
+        for (Flight<V> _ : flights.values()) { // not its size, whose count misses what an error cut short
+            count++;
+        }
+        return count;
+    }
+
     <E extends Exception> V get(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
         Flight<V> mine = new Flight<>(Thread.currentThread());
-        Flight<V> another = flights.putIfAbsent(key, mine);
-        if (another != null) {
-            misses.increment();
-            return BuildGraph.PROCESS.await(another);
-        }
-        V value;
+        Flight<V> another = null;
+        V value = null;
         try {
-            value = findOrBuild(key, builder);
+            another = enter(key, mine);
+            if (another == null) {
+                value = findOrBuild(key, builder);
+                flights.remove(key, mine);
+                mine.complete(value);
+                return value;
+            }
         } catch (Throwable failure) {
-            flights.remove(key, mine);
-            mine.fail(failure);
+            if (value == null) { // no call here: it might fail as well
+                mine.failure = failure;
+            } else {
+                mine.value = value;
+            }
+            mine.builder = null;
+            try {
+                flights.remove(key, mine);
+                mine.wake();
+            } catch (Throwable again) { // of the same kind; the first one is the caller's
+                isTorn = true;
+            }
             throw failure;
         }
-        flights.remove(key, mine);
-        mine.complete(value);
-        return value;
+        misses.increment();
+        return await(another);
+    }
+
+    /** Enters a flight for {@code key}, unless there is one under way, which is returned. */
+    private @Nullable Flight<V> enter(K key, Flight<V> mine) {
+        if (isTorn) {
+            isTorn = false;
+            flights.values().removeIf(Flight::isEnded);
+        }
+        while (true) {
+            Flight<V> another = flights.putIfAbsent(key, mine);
+            if (another == null || !another.isEnded()) {
+                return another;
+            }
+            flights.remove(key, another);
+        }
     }
 
     private <E extends Exception> V findOrBuild(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
@@ -51,5 +92,48 @@ final class SingleFlight<K, V> {
         V built = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
         kept.keep(key, built);
         return built;
+    }
+
+    /**
+     * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
+     * kept.
+     */
+    private static <V> V await(Flight<V> flight) {
+        try {
+            BuildGraph.PROCESS.enter(flight);
+            awaitUninterruptibly(flight);
+        } finally {
+            BuildGraph.PROCESS.leave();
+        }
+        V value = flight.value;
+        if (value != null) {
+            return value;
+        }
+        Throwable failure = flight.failure;
+        throw SingleFlight.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
+    }
+
+    private static void awaitUninterruptibly(Flight<?> flight) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    flight.await();
+                    return;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** The builder's failure as it is: callers of one key share one kind of builder, so its checked type is theirs. */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
+        throw (T) failure;
     }
 }

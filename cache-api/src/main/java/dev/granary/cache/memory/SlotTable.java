@@ -2,7 +2,12 @@ package dev.granary.cache.memory;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -115,12 +120,32 @@ abstract sealed class SlotTable<K, V> permits PrimitiveCache, RuntimeParametersC
         }
     }
 
-    private void fit(int count) {
+    /** Makes the table whole, whatever change was cut short: each slot that is there stays, once. Returns them all. */
+    final List<Slot<K, V>> restore() {
+        Set<Slot<?, ?>> found = Collections.newSetFromMap(new IdentityHashMap<>());
+        List<Slot<K, V>> all = new ArrayList<>();
+        for (Slot<?, ?> slot : places) {
+            if (slot != null && found.add(slot)) { // twice, where it was about to move
+                all.add(own(slot));
+            }
+        }
+        @Nullable Slot<?, ?>[] next = new Slot<?, ?>[lengthFor(all.size())];
+        all.forEach(slot -> insert(next, slot));
+        places = next;
+        size = all.size();
+        return all;
+    }
+
+    private static int lengthFor(int count) {
         int length = LEAST;
         while (length < MOST && length < 4L * count) {
             length <<= 1;
         }
-        @Nullable Slot<?, ?>[] next = new Slot<?, ?>[length];
+        return length;
+    }
+
+    private void fit(int count) {
+        @Nullable Slot<?, ?>[] next = new Slot<?, ?>[lengthFor(count)];
         for (Slot<?, ?> slot : places) {
             if (slot != null) {
                 insert(next, slot);

@@ -163,21 +163,35 @@ final class Stripe implements RecencyClock.Timekeeper {
     private void takeTurn(long[] mine, RecencyClock clock) {
         mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], mine[TIME] - BURST) + HITS_PER_TURN;
         RecencyClock.Timekeeper former;
-        do {
-            former = clock.current();
-            skip(mine, Math.max(0, former.time() - mine[TIME]) + 1); // before it is this one's turn, so that the next goes on from here
-            mine[TURN] = mine[OWNER];
-        } while (!clock.pass(former, this));
+        try {
+            do {
+                former = clock.current();
+                skip(mine, Math.max(0, former.time() - mine[TIME]) + 1); // before it is this one's turn, so that the next goes on from here
+                mine[TURN] = mine[OWNER];
+            } while (!clock.pass(former, this));
+        } catch (Throwable e) { // such as a stack that is used up: else it would take every turn for its own from now on
+            mine[TURN] = NOBODY;
+            throw e;
+        }
     }
 
     /** Lets time pass without hits. Who counts meanwhile sees both times or none ({@link #hits}): a lock by sequence, of one writer. */
     private static void skip(long[] mine, long ticks) {
         long skipped = mine[SKIPPED] + ticks;
-        NOTE.setOpaque(mine, SKIPPED, MOVING);
-        VarHandle.storeStoreFence();
-        mine[TIME] += ticks;
-        mine[NEXT_TURN] += ticks;
-        NOTE.setRelease(mine, SKIPPED, skipped);
+        long time = mine[TIME] + ticks;
+        long turn = mine[NEXT_TURN] + ticks;
+        try {
+            NOTE.setOpaque(mine, SKIPPED, MOVING);
+            VarHandle.storeStoreFence();
+            mine[TIME] = time;
+            mine[NEXT_TURN] = turn;
+            NOTE.setRelease(mine, SKIPPED, skipped);
+        } catch (Throwable e) { // without a call, since the stack may be used up: whoever counts would wait for ever
+            mine[TIME] = time;
+            mine[NEXT_TURN] = turn;
+            mine[SKIPPED] = skipped;
+            throw e;
+        }
     }
 
     private void grow(int at) {

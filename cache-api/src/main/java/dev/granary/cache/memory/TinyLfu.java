@@ -2,6 +2,7 @@ package dev.granary.cache.memory;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.granary.cache.build.StackRoom;
 import org.jspecify.annotations.Nullable;
 
 /** Keeps the values that are worth it by Caffeine's W-TinyLFU. */
@@ -32,6 +33,7 @@ final class TinyLfu<K, V> implements Kept<K, V> {
     @Override
     public void keep(K key, V value) {
         if (capacity > 0) {
+            StackRoom.require(); // Caffeine's order must not be left halfway
             cache.put(key, value);
         }
     }

@@ -15,7 +15,8 @@ class TensorTest {
     @Test
     @DisplayName("M15 who comes to a tensor just after its last owner has let go gets nothing, and does not bring it back")
     void tooLate() {
-        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1), 1, false);
+        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1));
+        tensor.share(1, false);
         Constant<Piece> first = tensor.handOver();
         Constant<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
         first.close();
@@ -28,7 +29,8 @@ class TensorTest {
     @Test
     @DisplayName("M15 the cache is an owner: a tensor that it has stays without users, until it leaves")
     void cacheOwns() {
-        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1), 1, true);
+        Tensor<Piece> tensor = new Tensor<>(memory.allocate("k", 1));
+        tensor.share(1, true);
         tensor.handOver().close();
         assertEquals(1, memory.live());
         tensor.uncache();

@@ -204,4 +204,128 @@ class RuntimeParametersCacheTest {
         List<Outcome> outcomes = IntStream.range(0, 3).mapToObj(_ -> cache.getOrCreate(5, String.class, String::valueOf).outcome()).toList();
         assertEquals(List.of(Outcome.MISS, Outcome.HIT, Outcome.HIT), outcomes);
     }
+
+    /** A value that owns something outside of the heap. */
+    private static final class Native implements AutoCloseable {
+        private final List<Integer> closed;
+        private final int key;
+
+        Native(List<Integer> closed, int key) {
+            this.closed = closed;
+            this.key = key;
+        }
+
+        @Override
+        public void close() {
+            closed.add(key);
+        }
+    }
+
+    @Test
+    @DisplayName("M3 a value that leaves is closed by default: evicted, by a lower capacity, with the cache; once each, and what is kept is not")
+    void leavesClosed() {
+        List<Integer> closed = new ArrayList<>();
+        RuntimeParametersCache cache = new RuntimeParametersCache(1);
+        var partition = cache.partition(Integer.class, Native.class);
+        for (int shape = 0; shape < 40; shape++) {
+            partition.getOrCreate(shape, key -> new Native(closed, key));
+            assertEquals(shape, closed.size());
+        }
+        assertEquals(IntStream.range(0, 39).boxed().toList(), closed);
+        closed.clear();
+        cache.partition(Integer.class, Native.class, 3);
+        partition.getOrCreate(40, key -> new Native(closed, key));
+        partition.getOrCreate(41, key -> new Native(closed, key));
+        partition.getOrCreate(39, key -> new Native(closed, key));
+        cache.partition(Integer.class, Native.class, 1);
+        assertEquals(List.of(40, 41), closed);
+        cache.close();
+        assertEquals(List.of(40, 41, 39), closed);
+        assertEquals(0, partition.size());
+        assertEquals(Outcome.MISS, partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
+        assertEquals(0, partition.size());
+        cache.close();
+        cache.close();
+        assertEquals(List.of(40, 41, 39, 1), closed);
+    }
+
+    @Test
+    @DisplayName("M3 what is not kept leaves when the next one is built, not in the hands of the caller nor of a builder")
+    void notKept() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(0).partition(Integer.class, Native.class);
+        partition.getOrCreate(1, key -> new Native(closed, key));
+        assertEquals(List.of(), closed);
+        partition.getOrCreate(2, key -> {
+            assertEquals(List.of(1), closed);
+            partition.getOrCreate(3, part -> new Native(closed, part));
+            partition.getOrCreate(4, part -> new Native(closed, part));
+            assertEquals(List.of(1), closed, "the builder uses them");
+            return new Native(closed, key);
+        });
+        assertEquals(List.of(1), closed);
+        partition.getOrCreate(5, _ -> null);
+        assertEquals(List.of(1, 3, 4, 2), closed);
+    }
+
+    @Test
+    @DisplayName("M3 what a builder asked for is not closed while it runs, even if it is evicted meanwhile")
+    void evictedWhileBuilding() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
+        partition.getOrCreate(1, key -> new Native(closed, key));
+        partition.getOrCreate(2, key -> {
+            partition.getOrCreate(3, part -> new Native(closed, part));
+            partition.getOrCreate(4, part -> new Native(closed, part));
+            assertEquals(List.of(), closed);
+            return new Native(closed, key);
+        });
+        assertEquals(List.of(), closed, "the value may hold them");
+        partition.getOrCreate(5, key -> new Native(closed, key));
+        assertEquals(List.of(1, 3, 4, 2), closed);
+    }
+
+    @Test
+    @DisplayName("M3 a listener hears of each value that leaves, with its key, instead of its being closed; it may use the cache, and its failure is logged")
+    void listener() {
+        List<Integer> closed = new ArrayList<>();
+        List<Integer> told = new ArrayList<>();
+        RuntimeParametersCache cache = new RuntimeParametersCache(5);
+        var others = cache.partition(String.class, String.class);
+        var partition = cache.partition(Integer.class, Native.class, 1, (key, value) -> {
+            assertEquals(key, value.key);
+            told.add(key);
+            others.getOrCreate("seen " + key, text -> text);
+            throw new IllegalStateException("on purpose, for the test of a listener that fails");
+        });
+        for (int key = 0; key < 3; key++) {
+            partition.getOrCreate(key, number -> new Native(closed, number));
+        }
+        cache.close();
+        assertEquals(List.of(0, 1, 2), told);
+        assertEquals(List.of(), closed);
+    }
+
+    @Test
+    @DisplayName("M8 a builder that asks for its own key: the value that was built first is kept, once, and the other one leaves later")
+    void ownKey() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(2).partition(Integer.class, Native.class);
+        Native outer = partition.getOrCreate(1, key -> {
+            partition.getOrCreate(key, _ -> new Native(closed, 100));
+            return new Native(closed, 200);
+        }).value();
+        assertEquals(200, outer.key);
+        assertEquals(1, partition.size());
+        assertEquals(100, partition.getOrCreate(1, key -> new Native(closed, key)).value().key);
+        assertEquals(List.of(), closed);
+        partition.getOrCreate(2, key -> new Native(closed, key));
+        assertEquals(List.of(200), closed);
+        assertEquals(2, partition.size());
+        partition.getOrCreate(3, key -> new Native(closed, key));
+        partition.getOrCreate(4, key -> new Native(closed, key));
+        assertEquals(List.of(200, 100, 2), closed);
+        assertEquals(2, partition.size());
+        assertEquals(Outcome.MISS, partition.getOrCreate(1, key -> new Native(closed, key)).outcome());
+    }
 }

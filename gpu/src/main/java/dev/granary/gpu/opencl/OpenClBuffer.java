@@ -27,8 +27,8 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.engine = whole.engine;
         this.bytes = bytes;
         this.isPart = true;
-        try (var _ = engine.use()) {
-            this.handle = handle(engine, engine.binding().createSubBuffer(whole.handle.get(), offset, bytes));
+        try (var _ = engine.use(); NativeHandle.Hold held = whole.handle.hold()) {
+            this.handle = handle(engine, engine.binding().createSubBuffer(held.handle(), offset, bytes));
         }
     }
 
@@ -92,31 +92,33 @@ public final class OpenClBuffer implements DeviceBuffer {
     }
 
     /**
-     * The native handle for an argument of a kernel in {@code user}; only while that engine is in use.
+     * Holds the buffer as an argument of a kernel in {@code user}, until the launch is enqueued: the driver keeps its memory from then on.
+     * Only while that engine is in use.
      *
      * @throws IllegalArgumentException if the buffer is another engine's
+     * @throws IllegalStateException if it is closed
      */
-    long handleIn(OpenClEngine user) {
+    NativeHandle.Hold holdIn(OpenClEngine user) {
         if (engine != user) {
             throw new IllegalArgumentException("The buffer belongs to another engine, on " + engine.device());
         }
-        return handle.get();
+        return handle.hold();
     }
 
     @Override
     public void writeFrom(MemorySegment from) {
         checkFits(from);
-        try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
-            engine.binding().writeBuffer(engine.queue(), handle.get(), arena.allocate(from.byteSize()).copyFrom(from));
+        try (var _ = engine.use(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
+            engine.binding().writeBuffer(engine.queue(), held.handle(), arena.allocate(from.byteSize()).copyFrom(from));
         }
     }
 
     @Override
     public void readTo(MemorySegment into) {
         checkFits(into);
-        try (var _ = engine.use(); Arena arena = Arena.ofConfined()) {
+        try (var _ = engine.use(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.binding().readBuffer(engine.queue(), handle.get(), staging);
+            engine.binding().readBuffer(engine.queue(), held.handle(), staging);
             into.copyFrom(staging);
         }
     }

@@ -6,6 +6,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.build.StackRoom;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
@@ -243,6 +244,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /** Does something short before this engine can close; nothing where it is closed already. */
     private void ifOpen(Runnable action) {
+        StackRoom.requireLittle();
         lock.readLock().lock();
         try {
             if (!isClosed) {
@@ -269,6 +271,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /** Keeps the engine from closing, without asking whether it is closed already. */
     EngineUse useEvenIfClosed() {
+        StackRoom.requireLittle(); // else the use could not be ended, and closing would wait for ever
         lock.readLock().lock();
         return use;
     }

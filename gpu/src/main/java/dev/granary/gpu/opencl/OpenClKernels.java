@@ -6,8 +6,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -56,17 +58,27 @@ public final class OpenClKernels implements LiveKernels {
                 throw new IllegalArgumentException(
                         "The kernel " + kernel + " has " + live.arguments + " parameters, not " + arguments.length);
             }
+            launch(live, geometry, arguments);
+        }
+        firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
+        primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
+    }
+
+    /** Sets the arguments and launches; each buffer is held until then, since another thread may close it. */
+    private void launch(Kernel live, Geometry geometry, Object... arguments) {
+        List<NativeHandle.Hold> held = new ArrayList<>(arguments.length);
+        try {
             for (int i = 0; i < arguments.length; i++) {
-                setArgument(live.handle.get(), i, arguments[i]);
+                setArgument(live.handle.get(), i, arguments[i], held);
             }
             if (live.hasFixedGroup) {
                 FixedGroups.launch(() -> launch(live, geometry));
             } else {
                 launch(live, geometry);
             }
+        } finally {
+            held.forEach(NativeHandle.Hold::close);
         }
-        firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
-        primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
     }
 
     private void launch(Kernel live, Geometry geometry) {
@@ -105,10 +117,10 @@ public final class OpenClKernels implements LiveKernels {
         }
     }
 
-    private void setArgument(long kernel, int index, Object argument) {
+    private void setArgument(long kernel, int index, Object argument, List<NativeHandle.Hold> held) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = switch (argument) {
-                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.handleIn(engine));
+                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, held));
                 case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                 case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                 case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
@@ -119,5 +131,11 @@ public final class OpenClKernels implements LiveKernels {
             };
             engine.binding().setArgument(kernel, index, value.byteSize(), value.address());
         }
+    }
+
+    private long hold(OpenClBuffer buffer, List<NativeHandle.Hold> held) {
+        NativeHandle.Hold hold = buffer.holdIn(engine);
+        held.add(hold);
+        return hold.handle();
     }
 }

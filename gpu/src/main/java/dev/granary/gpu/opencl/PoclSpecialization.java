@@ -65,8 +65,11 @@ final class PoclSpecialization {
             set(INITIAL.isBlank() ? String.join(",", shapes) : INITIAL + "," + String.join(",", shapes));
             return takeBinary.get();
         } finally {
-            set(INITIAL);
-            LOCK.unlock();
+            try {
+                set(INITIAL);
+            } finally {
+                LOCK.unlock(); // else every other thread would wait for ever
+            }
         }
     }
 

@@ -49,7 +49,7 @@ record Programs(ClBinding binding, long context, long device) {
                 }
             }
             return new Built(program, kernels);
-        } catch (CompileException | RuntimeException e) {
+        } catch (CompileException | RuntimeException | Error e) {
             binding.releaseProgram(program);
             throw e;
         }
@@ -65,7 +65,7 @@ record Programs(ClBinding binding, long context, long device) {
             boolean recompiled = binding.buildLog(program, device).contains(RECOMPILED_MARK);
             return new Restored(new Built(program, kernelsOf(program, descriptor)),
                     recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
-        } catch (RestoreException | RuntimeException e) {
+        } catch (RestoreException | RuntimeException | Error e) {
             binding.releaseProgram(program);
             throw e;
         }

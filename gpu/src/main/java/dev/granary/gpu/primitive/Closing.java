@@ -15,12 +15,15 @@ final class Closing {
 
     /** Closes each; the first failure is thrown when all are done. */
     static void all(Collection<? extends Closeable> things) {
-        RuntimeException first = null;
+        Throwable first = null;
         for (Closeable thing : things) {
             first = closed(thing, first);
         }
-        if (first != null) {
-            throw first;
+        switch (first) {
+            case null -> {}
+            case Error e -> throw e;
+            case RuntimeException e -> throw e;
+            default -> throw new IllegalStateException("A checked exception was thrown where none is declared", first);
         }
     }
 
@@ -28,20 +31,24 @@ final class Closing {
     static void after(Throwable failure, Closeable thing) {
         try {
             thing.close();
-        } catch (RuntimeException e) {
-            failure.addSuppressed(e);
+        } catch (Throwable e) {
+            if (e != failure) {
+                failure.addSuppressed(e);
+            }
         }
     }
 
-    private static @Nullable RuntimeException closed(Closeable thing, @Nullable RuntimeException first) {
+    private static @Nullable Throwable closed(Closeable thing, @Nullable Throwable first) {
         try {
             thing.close();
             return first;
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an error too: the others are to be closed all the same
             if (first == null) {
                 return e;
             }
-            first.addSuppressed(e);
+            if (e != first) {
+                first.addSuppressed(e);
+            }
             return first;
         }
     }

@@ -1,6 +1,7 @@
 package dev.granary.gpu.primitive;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.build.StackRoom;
 import dev.granary.cache.memory.PrimitiveCache;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -71,6 +72,7 @@ public final class CompositeCache {
 
     /** A part of the primitive {@code asking} that is being created. */
     CompositePrimitive nested(Engines engines, CompositeDescriptor<?> asking, CompositeDescriptor<?> part) throws CompileException {
+        StackRoom.require(); // else what was asked for would count as asked for ever
         graph.ask(asking, part);
         try {
             return get(engines, part, nested);
@@ -99,6 +101,7 @@ public final class CompositeCache {
     }
 
     private CompositePrimitive create(Engines engines, CompositeDescriptor<?> descriptor) throws CompileException {
+        StackRoom.require();
         Creation creation = new Creation(this, descriptor, engines);
         try {
             return creation.end(descriptor.create(creation));

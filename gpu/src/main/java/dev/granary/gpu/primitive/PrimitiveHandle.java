@@ -1,10 +1,10 @@
 package dev.granary.gpu.primitive;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.build.StackRoom;
 import dev.granary.gpu.DeviceBuffer;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A composite primitive ready to be run: the shared primitive, the engines, and what belongs to them and to this caller alone: resources and
@@ -18,7 +18,7 @@ public final class PrimitiveHandle implements AutoCloseable {
     private final Engines engines;
     private final ResourceMapper resources;
     private final Scratchpad scratchpad;
-    private final ReentrantLock using = new ReentrantLock();
+    private final Object using = new Object(); // held while it runs; a monitor is let go whatever overflows
     private boolean isClosed; // guarded by using
 
     private PrimitiveHandle(CompositePrimitive primitive, Engines engines, ResourceMapper resources, Scratchpad scratchpad) {
@@ -30,12 +30,23 @@ public final class PrimitiveHandle implements AutoCloseable {
 
     /** Makes all that the primitive needs on these engines; what fails leaves nothing behind. */
     static PrimitiveHandle open(CompositePrimitive primitive, Engines engines) throws CompileException {
+        StackRoom.require();
         ResourceMapper resources = new ResourceMapper();
         try {
             resources.make(primitive, engines);
-            return new PrimitiveHandle(primitive, engines, resources, new Scratchpad(engines.main(), primitive.scratchpadBytes()));
+            return withScratchpad(primitive, engines, resources, new Scratchpad(engines.main(), primitive.scratchpadBytes()));
         } catch (Throwable e) {
             Closing.after(e, resources::close);
+            throw e;
+        }
+    }
+
+    private static PrimitiveHandle withScratchpad(
+            CompositePrimitive primitive, Engines engines, ResourceMapper resources, Scratchpad scratchpad) {
+        try {
+            return new PrimitiveHandle(primitive, engines, resources, scratchpad);
+        } catch (Throwable e) { // no memory: nobody has the scratchpad
+            Closing.after(e, scratchpad::close);
             throw e;
         }
     }
@@ -63,28 +74,23 @@ public final class PrimitiveHandle implements AutoCloseable {
      * @throws IllegalStateException if this handle, an operand or an engine is closed
      */
     public void execute(Map<String, ? extends DeviceBuffer> arguments) {
-        using.lock();
-        try {
+        synchronized (using) {
             if (isClosed) {
                 throw new IllegalStateException("The handle of " + primitive.descriptor().kind() + " is closed");
             }
             new Execution(primitive, engines, resources, scratchpad, 0, arguments).run();
-        } finally {
-            using.unlock();
         }
     }
 
     /** Frees the resources and the scratchpad, when an execution that is under way has ended. */
     @Override
     public void close() {
-        using.lock();
-        try {
+        StackRoom.require(); // it is freed once: not halfway
+        synchronized (using) {
             if (!isClosed) {
                 isClosed = true;
                 Closing.all(List.of(scratchpad::close, resources::close));
             }
-        } finally {
-            using.unlock();
         }
     }
 }

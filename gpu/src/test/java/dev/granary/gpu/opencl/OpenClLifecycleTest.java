@@ -1,12 +1,14 @@
 package dev.granary.gpu.opencl;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +18,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -138,5 +141,80 @@ class OpenClLifecycleTest {
             }
         }
         assertEquals(Map.of(), spy.alive());
+    }
+
+    /** Closes a buffer in another thread at the moment when a native call has its handle and has not begun. */
+    private static final class Closing extends SpyBinding {
+        private volatile Runnable closing = () -> {};
+        private volatile int aliveMeanwhile;
+
+        private void closeNow() {
+            Thread other = Thread.ofPlatform().start(closing);
+            try {
+                other.join();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            aliveMeanwhile = buffers();
+        }
+
+        int buffers() {
+            return (int) alive().keySet().stream().filter(key -> key.startsWith("buffer")).count();
+        }
+
+        @Override
+        void launch(long queue, long kernel, List<Long> global, List<Long> local) {
+            closeNow();
+            super.launch(queue, kernel, global, local);
+        }
+
+        @Override
+        void writeBuffer(long queue, long buffer, MemorySegment from) {
+            closeNow();
+            super.writeBuffer(queue, buffer, from);
+        }
+
+        @Override
+        void readBuffer(long queue, long buffer, MemorySegment into) {
+            closeNow();
+            super.readBuffer(queue, buffer, into);
+        }
+
+        @Override
+        long createSubBuffer(long buffer, long offset, long bytes) {
+            closeNow();
+            return super.createSubBuffer(buffer, offset, bytes);
+        }
+    }
+
+    @Test
+    @DisplayName("M6 a buffer that another thread closes during a launch, a transfer or a slice is freed after it, once")
+    void closedInUse() throws Exception {
+        Closing binding = new Closing();
+        try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), binding)) {
+            OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
+            List<Consumer<OpenClBuffer>> uses = List.of(
+                    buffer -> kernels.launch("k", Geometry.of(4).local(4), buffer),
+                    buffer -> buffer.write(new int[4]),
+                    buffer -> buffer.read(new int[4]),
+                    buffer -> buffer.slice(0, 8192).close());
+            for (Consumer<OpenClBuffer> use : uses) {
+                OpenClBuffer buffer = engine.buffer(16384);
+                binding.closing = buffer::close;
+                use.accept(buffer);
+                assertEquals(1, binding.aliveMeanwhile, "freed in use");
+                assertEquals(0, binding.buffers(), "not freed afterwards");
+                binding.closing = () -> {};
+                assertThrows(IllegalStateException.class, () -> use.accept(buffer));
+                buffer.close();
+            }
+            binding.closing = () -> {};
+            OpenClBuffer refused = engine.buffer(16);
+            assertThrows(IllegalArgumentException.class, () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
+            refused.close();
+            assertEquals(0, binding.buffers());
+            kernels.close();
+        }
+        assertEquals(Map.of(), binding.alive());
     }
 }

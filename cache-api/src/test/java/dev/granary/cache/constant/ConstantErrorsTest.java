@@ -1,0 +1,224 @@
+package dev.granary.cache.constant;
+
+import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.TestMemory.key;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.build.BuildGraph;
+import dev.granary.cache.build.StackEdge;
+import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.memory.PrimitiveCache;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Errors at any depth, circles of makers, and sizes that do not fit the key. */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ConstantErrorsTest {
+    private static final int LEVELS = 300;
+    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 6);
+    private static final Duration WAIT_FOR_EVER = Duration.ofDays(1); // a wait that should not be shows as a test that hangs
+
+    private final TestMemory memory = new TestMemory();
+    private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, WAIT_FOR_EVER);
+    private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
+
+    private Constant<Piece> get(int number) {
+        return cache.get(key("k" + number), MEGABYTE, () -> memory.allocate("k" + number, MEGABYTE));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ConstantPolicy.class)
+    @DisplayName("M1 a call at each depth from the end of the stack: each constant can be had at once, no byte is left promised, all is freed")
+    void anyDepth(ConstantPolicy policy) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            caches.setCapacity(EngineKind.GPU, 4, policy);
+            List<Constant<Piece>> held = new ArrayList<>(LEVELS);
+            get(-1).close();
+            StackEdge.run(LEVELS, round, level -> {
+                Constant<Piece> constant = get(level);
+                held.add(constant);
+                constant.close();
+            });
+            held.forEach(Constant::close);
+            held.clear();
+            assertEquals(0, cache.statistics().promisedBytes());
+            assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
+            for (int level = 0; level < LEVELS; level++) {
+                get(level).close();
+            }
+            assertEquals(4 * MEGABYTE, cache.getSize());
+            assertEquals(4, memory.live());
+            caches.setCapacity(EngineKind.GPU, 0, policy);
+            memory.assertAllFreed();
+            assertEquals(0, BuildGraph.PROCESS.waiting());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 4})
+    @DisplayName("M1 letting go at each depth from the end of the stack can be repeated, and frees the memory once")
+    void closedAtAnyDepth(long capacity) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            caches.setCapacity(EngineKind.GPU, capacity);
+            List<Constant<Piece>> held = new ArrayList<>();
+            for (int level = 0; level < LEVELS; level++) {
+                held.add(get(level % 4));
+            }
+            StackEdge.run(LEVELS, round, level -> held.get(level).close());
+            held.forEach(Constant::close);
+            assertEquals(capacity, memory.live());
+            caches.setCapacity(EngineKind.GPU, 0);
+            memory.assertAllFreed();
+            caches.setCapacity(EngineKind.GPU, 4);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 hits at each depth from the end of the stack leave no hold behind")
+    void hitAtAnyDepth() throws InterruptedException {
+        for (int round = 0; round < 4 * ROUNDS; round++) {
+            get(0).close();
+            List<Constant<Piece>> held = new ArrayList<>(LEVELS);
+            StackEdge.run(LEVELS, round, _ -> held.add(get(0)));
+            assertTrue(held.size() < LEVELS, "the stack did end");
+            held.forEach(Constant::close);
+            caches.setCapacity(EngineKind.GPU, 0);
+            memory.assertAllFreed();
+            caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        }
+    }
+
+    /** A context that is compared by its content. */
+    private record Context(String name) {}
+
+    @Test
+    @DisplayName("M8 a context is known by its equality: tensors are shared with an equal one, and leave with an equal one")
+    void equalContexts() {
+        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
+        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
+        cache.get(one, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
+        cache.get(other, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
+        assertEquals(1, memory.allocated());
+        cache.removeContext(new Context("d"));
+        assertEquals(MEGABYTE, cache.getSize());
+        cache.removeContext(new Context("c"));
+        assertEquals(0, cache.getSize());
+        memory.assertAllFreed();
+    }
+
+    @Test
+    @DisplayName("M1 makers that nest without end: each constant can be had at once afterwards")
+    void endlesslyNested() throws InterruptedException {
+        for (int round = 0; round < 8 * ROUNDS; round++) {
+            int first = round * 100_000;
+            AtomicInteger deepest = new AtomicInteger(first);
+            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(first, deepest)), "deep",
+                    (256L << 10) + round * 80L);
+            thread.start();
+            thread.join();
+            assertEquals(0, cache.statistics().promisedBytes());
+            for (int number = Math.max(first, deepest.get() - 100); number < deepest.get() + 3; number++) {
+                get(number).close();
+            }
+            caches.setCapacity(EngineKind.GPU, 0);
+            caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        }
+        memory.assertAllFreed();
+    }
+
+    private void nest(int number, AtomicInteger deepest) {
+        deepest.set(number);
+        cache.get(key("k" + number), MEGABYTE, () -> {
+            nest(number + 1, deepest);
+            return memory.allocate("k" + number, MEGABYTE);
+        }).close();
+    }
+
+    @Test
+    @DisplayName("M2 a circle of constants through two threads is an error for both, not a wait")
+    void circle() throws Exception {
+        CyclicBarrier bothMake = new CyclicBarrier(2);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                int number = i;
+                all.add(threads.submit(() -> cache.get(key("k" + number), MEGABYTE, () -> {
+                    bothMake.await();
+                    get(1 - number).close();
+                    return memory.allocate("k" + number, MEGABYTE);
+                })));
+            }
+            for (Future<?> one : all) {
+                assertTrue(assertThrows(ExecutionException.class, one::get).getCause() instanceof IllegalStateException);
+            }
+        }
+        assertSoundAfterCircle();
+    }
+
+    @Test
+    @DisplayName("M2 a circle through a constant and a primitive of two threads is an error for both, not a wait")
+    void circleWithPrimitive() throws Exception {
+        PrimitiveCache<String, String> primitives = new PrimitiveCache<>(4);
+        CyclicBarrier bothMake = new CyclicBarrier(2);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> constant = threads.submit(() -> cache.get(key("k0"), MEGABYTE, () -> {
+                bothMake.await();
+                return memory.allocate(primitives.get("p", _ -> "unwanted"), MEGABYTE);
+            }));
+            Future<?> primitive = threads.submit(() -> primitives.get("p", key -> {
+                bothMake.await();
+                get(0).close();
+                return key;
+            }));
+            assertTrue(assertThrows(ExecutionException.class, constant::get).getCause() instanceof IllegalStateException);
+            assertTrue(assertThrows(ExecutionException.class, primitive::get).getCause() instanceof IllegalStateException);
+        }
+        assertEquals("p", primitives.get("p", key -> key));
+        assertSoundAfterCircle();
+    }
+
+    private void assertSoundAfterCircle() {
+        assertEquals(0, BuildGraph.PROCESS.waiting());
+        assertEquals(0, cache.statistics().promisedBytes());
+        get(0).close();
+        get(1).close();
+        caches.close();
+        memory.assertAllFreed();
+    }
+
+    @Test
+    @DisplayName("M4 another size under the same key is an error that names both, made or being made, and spoils nothing")
+    void anotherSize() {
+        get(1).close();
+        String message = assertThrows(IllegalArgumentException.class,
+                () -> cache.get(key("k1"), 2 * MEGABYTE, () -> memory.allocate("k1", 2 * MEGABYTE))).toString();
+        assertTrue(message.contains(" " + MEGABYTE + " bytes") && message.contains(" " + 2 * MEGABYTE), message);
+        assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k1"), 1));
+        try (Constant<Piece> present = get(1)) {
+            assertTrue(present.isCached());
+        }
+        try (ConstantPromise<Piece> promise = ((ConstantLookUp.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
+            assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE));
+            promise.fulfil(memory.allocate("k2", MEGABYTE)).close();
+        }
+        assertEquals(2, cache.statistics().made());
+        assertEquals(1, cache.statistics().reused());
+        caches.close();
+        memory.assertAllFreed();
+    }
+}

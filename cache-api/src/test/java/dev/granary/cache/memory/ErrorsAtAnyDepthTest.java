@@ -1,0 +1,205 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.build.BuildGraph;
+import dev.granary.cache.build.StackEdge;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A stack that ends anywhere in a call leaves nothing behind: the key can be asked for, sizes are right, nobody hangs. */
+class ErrorsAtAnyDepthTest {
+    private static final Duration GENEROUS = Duration.ofSeconds(60);
+    private static final int LEVELS = 300;
+    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 8);
+
+    /** Every key works, the capacity holds, and nothing is under way. */
+    private static void assertSound(PrimitiveCache<Integer, String> cache, int keys, PrimitiveCachePolicy policy) {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            for (int key = 0; key < keys; key++) {
+                assertEquals("v" + key, cache.get(key, k -> "v" + k));
+            }
+            assertTrue(cache.size() <= cache.capacity(), () -> "size " + cache.size());
+            assertEquals(0, cache.underWay());
+            assertEquals(0, BuildGraph.PROCESS.waiting());
+            if (policy == PrimitiveCachePolicy.W_TINY_LFU) {
+                return; // it need not keep what is new
+            }
+            long hits = cache.hits();
+            for (int key = keys; key < keys + cache.capacity(); key++) {
+                assertEquals("v" + key, cache.get(key, k -> "v" + k));
+                assertEquals("v" + key, cache.get(key, _ -> "another"));
+            }
+            assertEquals(cache.capacity(), cache.hits() - hits);
+            assertEquals(cache.capacity(), cache.size());
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(PrimitiveCachePolicy.class)
+    @DisplayName("M1 a call at each depth from the end of the stack, in a full cache that evicts: all keys work afterwards")
+    void primitives(PrimitiveCachePolicy policy) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4, policy);
+            for (int key = -70; key < 0; key++) {
+                cache.get(key, k -> "v" + k);
+            }
+            StackEdge.run(LEVELS, round, level -> cache.get(level, k -> "v".concat(Integer.toString(k))));
+            assertSound(cache, LEVELS, policy);
+        }
+    }
+
+    @RepeatedTest(4)
+    @DisplayName("M1 builders that nest without end: all keys work afterwards")
+    void endlesslyNested(RepetitionInfo info) throws InterruptedException {
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(64);
+        AtomicInteger deepest = new AtomicInteger();
+        for (int round = 0; round < 2 * ROUNDS; round++) {
+            int first = round * 10_000;
+            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> nest(cache, first, deepest)), "deep",
+                    (256L << 10) + (info.getCurrentRepetition() * 2L * ROUNDS + round) * 80);
+            thread.start();
+            thread.join();
+            assertTimeoutPreemptively(GENEROUS, () -> {
+                for (int key = Math.max(first, deepest.get() - 100); key < deepest.get() + 3; key++) {
+                    assertEquals("f", cache.get(key, _ -> "f"));
+                }
+                assertEquals(0, cache.underWay());
+            });
+        }
+    }
+
+    private static String nest(PrimitiveCache<Integer, String> cache, int key, AtomicInteger deepest) {
+        deepest.set(key);
+        return cache.get(key, k -> nest(cache, k + 1, deepest));
+    }
+
+    @RepeatedTest(2)
+    @DisplayName("M1 a runtime-parameters cache at each depth from the end of the stack goes on working, and closes each value once")
+    void runtimeParameters() throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            AtomicInteger live = new AtomicInteger();
+            try (RuntimeParametersCache cache = new RuntimeParametersCache(3)) {
+                var partition = cache.partition(Integer.class, Native.class);
+                partition.getOrCreate(-1, _ -> new Native(live));
+                StackEdge.run(LEVELS, round, level -> partition.getOrCreate(level, _ -> new Native(live)));
+                for (int key = 0; key < LEVELS; key++) {
+                    partition.getOrCreate(key, _ -> new Native(live));
+                    assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate(key, _ -> new Native(live)).outcome());
+                }
+                assertEquals(3, partition.size());
+                assertEquals(3, live.get());
+            }
+            assertEquals(0, live.get());
+        }
+    }
+
+    /** A key whose hash code overflows the stack, as any call may, from its n-th call on until it is repaired. */
+    private static final class Brittle {
+        private int callsLeft;
+
+        Brittle(int callsLeft) {
+            this.callsLeft = callsLeft;
+        }
+
+        void repair() {
+            callsLeft = Integer.MAX_VALUE;
+        }
+
+        @Override
+        public int hashCode() {
+            if (callsLeft-- <= 0) {
+                throw new StackOverflowError("on purpose");
+            }
+            return 7;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
+    @DisplayName("M1 where even the cleaning up overflows: who waits is told, the key works at once, and the next miss clears what was left")
+    void nothingWorksAnyMore(int calls) throws Exception {
+        for (boolean fails : new boolean[] {false, true}) {
+            PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
+            cache.get("other", _ -> "o");
+            Brittle key = new Brittle(calls);
+            AtomicReference<@Nullable Thread> waiter = new AtomicReference<>();
+            AtomicReference<@Nullable Object> told = new AtomicReference<>();
+            try {
+                cache.get(key, _ -> {
+                    int left = key.callsLeft;
+                    key.repair();
+                    waiter.set(Thread.ofPlatform().start(() -> told.set(outcome(() -> cache.get(key, _ -> "of the waiter")))));
+                    Until.holds(() -> BuildGraph.PROCESS.waiting() == 1);
+                    key.callsLeft = left;
+                    if (fails) {
+                        throw new StackOverflowError("of the builder");
+                    }
+                    return "built";
+                });
+            } catch (StackOverflowError e) {
+                assertTrue(e.getMessage() != null);
+            }
+            key.repair();
+            Thread waiting = waiter.get();
+            assertTimeoutPreemptively(GENEROUS, () -> {
+                if (waiting != null) {
+                    waiting.join();
+                    assertTrue("built".equals(told.get()) || told.get() instanceof StackOverflowError, () -> "told " + told.get());
+                }
+                assertEquals("p", cache.get("probe", _ -> "p"));
+                assertEquals(0, cache.underWay());
+                String now = cache.get(key, _ -> "anew");
+                assertTrue(now.equals("anew") || now.equals("built"), now);
+                assertEquals(now, cache.get(key, _ -> "again"));
+                assertEquals("o", cache.get("other", _ -> "lost"));
+                assertEquals(3, cache.size());
+            });
+        }
+    }
+
+    private static Object outcome(Supplier<Object> call) {
+        try {
+            return call.get();
+        } catch (StackOverflowError e) {
+            return e;
+        }
+    }
+
+    /** Something that has to be closed once. */
+    static final class Native implements AutoCloseable {
+        private final AtomicInteger live;
+        private boolean isClosed;
+
+        Native(AtomicInteger live) {
+            this.live = live;
+            live.incrementAndGet();
+        }
+
+        @Override
+        public void close() {
+            if (isClosed) {
+                throw new AssertionError("closed twice");
+            }
+            isClosed = true;
+            live.decrementAndGet();
+        }
+    }
+}
