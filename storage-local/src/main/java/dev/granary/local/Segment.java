@@ -46,6 +46,7 @@ final class Segment {
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
     private static final int WRITTEN_AT_ONCE = 128 << 10;
+    private static final int ATTEMPTS = 5;
 
     private final int number;
     private final Path file;

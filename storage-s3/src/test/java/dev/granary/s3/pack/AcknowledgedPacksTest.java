@@ -131,11 +131,11 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(Set.of(), Map.of(), listed::add);
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ToldEntries(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(Set.of(), Map.of(), listed::add);
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ToldEntries(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
