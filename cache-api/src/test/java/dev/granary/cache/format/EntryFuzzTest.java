@@ -1,0 +1,124 @@
+package dev.granary.cache.format;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Entries, metadata and keys, mutated, with fitting checksums. */
+class EntryFuzzTest {
+    private final TestEntries entries = new TestEntries(getClass().getName());
+    private final Entry small = entries.entry(10);
+    private final Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
+
+    /** Makes the checksums of header and sections fit, as far as those are there. */
+    private static byte[] repaired(byte[] bytes) {
+        if (bytes.length < Frame.TABLE) {
+            return bytes;
+        }
+        ByteBuffer in = ByteBuffer.wrap(bytes);
+        int sections = in.getShort(Frame.COUNT) & 0xffff;
+        long at = Header.bytes(sections);
+        if (at > bytes.length) {
+            return bytes;
+        }
+        if ((bytes[bytes.length - 1] & 3) != 0) {
+            in.putLong(Frame.LENGTH, bytes.length);
+        }
+        for (int i = 0; i < sections; i++) {
+            long length = in.getLong(Frame.row(i, Frame.ROW_STORED));
+            if (length < 0 || length > bytes.length - at) {
+                break;
+            }
+            CRC32C crc = new CRC32C();
+            crc.update(bytes, (int) at, (int) length);
+            in.putInt(Frame.row(i, Frame.ROW_CHECKSUM), (int) crc.getValue());
+            at += length;
+        }
+        CRC32C crc = new CRC32C();
+        int covered = (int) Header.bytes(sections) - Integer.BYTES;
+        crc.update(bytes, 0, covered);
+        in.putInt(covered, (int) crc.getValue());
+        return bytes;
+    }
+
+    private static FuzzTarget metadataTarget() {
+        EntryMetadata metadata = new EntryMetadata("1.0", "host:1", Instant.EPOCH, List.of("k1", "k2"), List.of("64x1x1"), "gemm 4096");
+        EntryMetadata empty = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
+        List<byte[]> seeds = List.of(MetadataCodec.encode(metadata), MetadataCodec.encode(empty), HexFormat.of().parseHex("03c0d28747"),
+                HexFormat.of().parseHex("03feffffff0f"));
+        return FuzzTarget.of("metadata", seeds, bytes -> MetadataCodec.decode(bytes).ifPresent(read ->
+                assertEquals(Optional.of(read), MetadataCodec.decode(MetadataCodec.encode(read)))));
+    }
+
+    @Test
+    @DisplayName("Fuzz: an entry is a hit or damaged, whatever its bytes, and its metadata can be asked for")
+    void entry() {
+        List<byte[]> seeds = List.of(EntryFormat.encode(small, Compression.NONE, PutId.NONE), EntryFormat.encode(two, Compression.NONE, PutId.NONE),
+                EntryFormat.encode(two, Compression.ZSTD, PutId.NONE));
+        Fuzzer.run(FuzzTarget.of("entry", seeds, bytes -> {
+            MemorySegment stored = MemorySegment.ofArray(bytes);
+            for (Verification verification : Verification.values()) {
+                LoadResult result = EntryFormat.decode(stored, verification);
+                assertTrue(result instanceof LoadResult.Hit || result instanceof LoadResult.Damaged, result::toString);
+                if (result instanceof LoadResult.Hit(Entry entry)) {
+                    entry.metadata();
+                    assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));
+                }
+            }
+            EntryFormat.decode(stored, small.id(), Verification.CHECKSUMS);
+            EntryFormat.readId(stored);
+            EntryFormat.statedLength(ByteBuffer.wrap(bytes), 0);
+        }).repaired(EntryFuzzTest::repaired));
+    }
+
+    @Test
+    @DisplayName("Fuzz: metadata is there or not, allocates by no stated length, and is written as it was read")
+    void metadata() {
+        Fuzzer.run(metadataTarget());
+    }
+
+    @Test
+    @DisplayName("Fuzz: bytes are a key or none, and a key is written as it was read")
+    void key() {
+        Fuzzer.run(FuzzTarget.of("key", List.of(small.id().bytes(), two.id().bytes()), bytes -> Id.parse(bytes).ifPresent(id -> {
+            assertEquals(Optional.of(id), Id.parse(id.bytes()));
+            id.fields().forEach(Id.Field::text);
+            id.toString();
+        })));
+    }
+
+    @Test
+    @DisplayName("Fuzz: a parser that allocates a stated length, and one that throws, are found")
+    void brokenParsers() {
+        byte[] seed = ByteBuffer.allocate(8).putInt(4).putInt(7).array();
+        assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("allocating", List.of(seed), bytes -> {
+            int length = bytes.length < 4 ? 0 : ByteBuffer.wrap(bytes).getInt();
+            if (length > 0 && length <= 1 << 27) {
+                assertTrue(new byte[length].length > 0);
+            }
+        }), Fuzzer.USUAL_RUNS));
+        assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("throwing", List.of(seed), bytes -> {
+            if (bytes.length == 7) {
+                throw new IllegalStateException("seven");
+            }
+        }), Fuzzer.USUAL_RUNS));
+    }
+}

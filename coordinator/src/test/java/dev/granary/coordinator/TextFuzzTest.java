@@ -1,0 +1,178 @@
+package dev.granary.coordinator;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.manifest.KernelFiles;
+import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.coordinator.manifest.ManifestException;
+import dev.granary.coordinator.manifest.ManifestKernel;
+import dev.granary.coordinator.tree.TreeExport;
+import dev.granary.coordinator.tree.TreeImport;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Texts that people write, and trees that they hand on, mutated: a result or a mistake that is told, never anything else. */
+class TextFuzzTest {
+    private static final List<String> TOML_WORDS = List.of("[", "]", "[[", "]]", "{", "}", "\"", "'", "\"\"\"", "'''", "\\u", "\\U0010ffff", "\\", "=", ".", ",", "#", "\n", "1979-05-27T07:32:00-1'",
+            "1979-05-27", "07:32:00", "inf", "nan", "0x", "1e400", "-", "+", "99999999999999999999", "true", "//u:p@", "[[[[[[[[", "kernel", "name", "options", "geometry", "global");
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private static int runs(int part) { // these read files: the build takes fewer
+        return Math.toIntExact(Long.getLong("granary.fuzz.runs", Fuzzer.USUAL_RUNS) / (Long.getLong("granary.fuzz.runs") == null ? part : 1));
+    }
+
+    private static List<byte[]> texts(String... texts) {
+        return Stream.of(texts).map(text -> text.getBytes(UTF_8)).toList();
+    }
+
+    private static void checkMessage(Exception e) {
+        String message = String.valueOf(e.getMessage());
+        assertFalse(message.contains("//u:p@"), message);
+        assertTrue(message.length() < 4000, message);
+    }
+
+    @Test
+    @DisplayName("Fuzz: a manifest is read, or its mistake is told with line and column")
+    void manifest() throws Exception {
+        Path file = directory.resolve("kernels.toml");
+        Fuzzer.run(FuzzTarget.of("kernels.toml", texts("""
+                [[kernel]]
+                name = "gemm"
+                source = "src/gemm.cl"
+                include = ["include", '../shared']
+                options = '-D TILE=16 -I extra -DS="a b"'
+                entry = ["gemm"]
+                geometry = { global = [1024, 512], local = [16, 16] }
+                """, "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n", "kernel = [{name = 'a', source = 'b'}]\na.b.c = 1979-05-27T07:32:00-08:00\n"), bytes -> {
+            Files.write(file, bytes);
+            try {
+                for (ManifestKernel kernel : Manifest.read(file).kernels()) {
+                    assertFalse(kernel.name().isBlank());
+                }
+            } catch (ManifestException e) {
+                checkMessage(e);
+            }
+        }).words(TOML_WORDS).allocating(40_000), runs(40));
+    }
+
+    @Test
+    @DisplayName("Fuzz: a configuration file is read, or its mistake is told")
+    void configuration() throws Exception {
+        Path file = directory.resolve("config.toml");
+        Map<String, String> environment = Map.of("GRANARY_CONFIG", file.toString(), "HOME", directory.toString());
+        Fuzzer.run(FuzzTarget.of("configuration", texts("""
+                bucket = ["s3://team/x?access=read&endpoint=https://s3.example.com&region=eu-central-1", "s3://b-b"]
+                endpoint = "http://127.0.0.1:9000"
+                client = "minio"
+                dir = "/var/cache/granary"
+                capacity = "4GiB"
+                eviction = "fifo"
+                local-wait = 60
+                primitive-cache-capacity = 10
+                constant-tensor-cache-capacity = "cpu:10240;gpu:2048:COST"
+                """, "capacity = 500\nbucket = 's3://u:p@x'\n"), bytes -> {
+            Files.write(file, bytes);
+            try {
+                GranaryConfig.builder().environment(environment).build().toString();
+            } catch (ConfigException e) {
+                checkMessage(e);
+            }
+        }).words(TOML_WORDS).allocating(40_000), runs(40));
+    }
+
+    @Test
+    @DisplayName("Fuzz: values of the environment are taken, or told as a mistake")
+    void environment() throws Exception {
+        List<String> names = List.of("GRANARY_BUCKET", "GRANARY_S3_ENDPOINT", "GRANARY_CAPACITY", "GRANARY_LOCAL_WAIT", "GRANARY_DIR",
+                "XDG_CACHE_HOME", "GRANARY_EVICTION");
+        Map<String, String> home = Map.of("HOME", directory.toString(), "GRANARY_CONFIG", Files.writeString(directory.resolve("empty"), "").toString());
+        Fuzzer.run(FuzzTarget.of("environment", texts("s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "http://h:9000", "4GiB", "60s", "500ms", "/x/y", "cpu:10;gpu:2048:COST",
+                "lru"), bytes -> {
+            String value = new String(bytes, UTF_8).replace('\0', '0');
+            ConstantLimits.parse(value);
+            for (String name : names) {
+                Map<String, String> all = new HashMap<>(home);
+                all.put(name, value);
+                try {
+                    GranaryConfig.builder().environment(all).build().toString();
+                } catch (ConfigException e) {
+                    checkMessage(e);
+                }
+            }
+        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~")).allocating(20_000), runs(10));
+    }
+
+    @Test
+    @DisplayName("Fuzz: an entry of an exported tree is imported, damaged or foreign, whatever its files hold, and the one beside it is imported")
+    void tree() throws Exception {
+        TestEntries entries = new TestEntries("fuzz tree");
+        Path root = directory.resolve("tree");
+        TreeExport export = TreeExport.into(root, TreeExport.Mode.WRITE, entries.random());
+        Entry changed = entries.entry(40);
+        Entry beside = entries.entry(30);
+        export.write(changed);
+        export.write(beside);
+        Path place = root.resolve(changed.id().hash().hex()).resolve("0");
+        List<Path> files = List.of(place.resolve("about.txt"), place.resolve("key.bin"), place.resolve("kernel.bin"));
+        List<byte[]> sound = new ArrayList<>();
+        for (Path file : files) {
+            sound.add(Files.readAllBytes(file));
+        }
+        for (int i = 0; i < files.size(); i++) {
+            Path file = files.get(i);
+            Fuzzer.run(FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
+                Files.write(file, bytes);
+                TreeImport tree = TreeImport.from(root);
+                tree.all(entry -> {
+                    EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+                    return new StoreResult.Stored(1);
+                }, _ -> {});
+                assertTrue(tree.stored() >= 1, tree.problems()::toString);
+                assertEquals(2, tree.stored() + tree.damaged() + tree.foreign());
+            }).words(List.of(": ", "\n", "\\u0000", "\\", "created-at: +292278995-01-01T00:00:00Z", "created-at: -1000000000-01-01T00:00:00Z", "compile-time: PT9223372036854775807S", "granary-entry: 1",
+                    "binary-bytes: 40", "producer: x", "key: ")).allocating(2000), runs(100));
+            Files.write(file, sound.get(i));
+        }
+    }
+
+    @Test
+    @DisplayName("Fuzz: a kernel's source and header become a descriptor or an IOException")
+    void kernelFiles() throws Exception {
+        Path source = directory.resolve("k.cl");
+        Files.writeString(directory.resolve("a.h"), "int a;");
+        ManifestKernel kernel = new ManifestKernel("k", source, List.of(), List.of(), List.of(), Optional.empty());
+        Target target = new Target(Backend.OPENCL, "v", "d", "1");
+        Fuzzer.run(FuzzTarget.of("kernel files", texts("#include \"a.h\"\nkernel void k() {}\n", "#define H <a.h>\n#include H\n"), bytes -> {
+            Files.write(source, bytes);
+            KernelFiles.descriptor(kernel, target).getId();
+        }).words(List.of("#include ", "\"a.h\"", "<", ">", "..", "/", " ", "\u3000", "??=", "\\\n", "\0", "~", "./")).throwing(IOException.class).allocating(2000), runs(50));
+    }
+}

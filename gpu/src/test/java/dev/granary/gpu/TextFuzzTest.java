@@ -1,0 +1,49 @@
+package dev.granary.gpu;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Build options and the scan for includes, on mutated texts. */
+class TextFuzzTest {
+    private static List<byte[]> texts(String... texts) {
+        return List.of(texts).stream().map(text -> text.getBytes(UTF_8)).toList();
+    }
+
+    @Test
+    @DisplayName("Fuzz: options are tokens or refused, and what is formatted parses to the same tokens")
+    void options() {
+        Fuzzer.run(FuzzTarget.of("options", texts("-D X=1 -cl-mad-enable -I 'a dir' -DS='\"a b\"' -U A -include \"x.h\"", "-DX=\"a'b\" -I \"\""), bytes -> {
+            List<String> tokens = BuildOptions.parse(new String(bytes, UTF_8));
+            assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)));
+            assertEquals(tokens, BuildOptions.joinValues(tokens));
+            BuildOptions.forDriver(tokens);
+        }).words(List.of("-D", "-I", "-U", "-include", "\"", "'", " ", "=", "\u3000", "\\", "''", "\"\"")).throwing(IllegalArgumentException.class).allocating(200));
+    }
+
+    @Test
+    @DisplayName("Fuzz: includes are found in any text, in linear memory, and without comments there are no more of them")
+    void includes() {
+        Fuzzer.run(FuzzTarget.of("includes", texts("#include \"a.h\"\n#if __has_include(<b.h>)\n# import <c//d> // x\n/* \n*/ %:include_next \"e\"\n#endif\n",
+                "#define H \"x\"\n#include H\nint x = 'a'; char* s = \"\\\"/*\"; // it's\n#warning /* \n"), bytes -> {
+            String text = new String(bytes, UTF_8);
+            IncludeDirectives read = IncludeDirectives.of(text);
+            for (String name : read.names()) {
+                assertTrue(!name.isEmpty() && name.indexOf('\n') < 0, name);
+            }
+            if (read.unclear().isEmpty() && !read.hasComputed() && SourceText.of(text).withoutComments().equals(KernelDescriptor.normalized(text))) {
+                assertEquals(read, IncludeDirectives.of(text + "\n"));
+            }
+            new UnseenInputs(Path.of("/nowhere")).reason(List.of(text), Map.of("a.h", text), List.of(), bytes.length % 2 == 0);
+        }).words(List.of("#include", "#", "%:", "<", ">", "\"", "'", "/*", "*/", "//", "\\\n", "\\\r\n", "\\ \f\n", "__has_include", "(", ")", "defined", "??=", "??/", "R\"(", "\0", "1'0",
+                "\u00a0", "\ufeff", "\n", "../", "__TIME__")).allocating(400));
+    }
+}

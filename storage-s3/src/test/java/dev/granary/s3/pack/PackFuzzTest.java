@@ -1,0 +1,110 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
+import dev.granary.s3.store.ObjectStore;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Packs, manifests and keys as a bucket gives them, mutated, with fitting checksums. */
+class PackFuzzTest {
+    private static final int FOOTER_OFFSET_AT = 16;
+    private static final int FOOTER_ROWS_AT = 24;
+
+    private final SplittableRandom random = Seed.random("PackFuzzTest");
+
+    private Pack pack(int entries) {
+        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, random);
+        for (int i = 0; i < entries; i++) {
+            builder.add(TestPacks.hash(random), new byte[] {1, 2, (byte) i}, i);
+        }
+        return builder.build();
+    }
+
+    private static byte[] repairedManifest(byte[] bytes) {
+        if (bytes.length >= Integer.BYTES) {
+            int end = bytes.length - Integer.BYTES;
+            ByteBuffer.wrap(bytes).putInt(end, PackIndex.crc(bytes, 0, end));
+        }
+        return bytes;
+    }
+
+    private static byte[] repairedIndex(byte[] bytes) {
+        int rows = bytes.length - PackIndex.FOOTER_BYTES;
+        if (rows >= 0) {
+            ByteBuffer out = ByteBuffer.wrap(bytes);
+            out.putInt(rows + FOOTER_ROWS_AT, PackIndex.crc(bytes, 0, rows));
+            out.putInt(bytes.length - Integer.BYTES, PackIndex.crc(bytes, rows, PackIndex.FOOTER_BYTES - Integer.BYTES));
+        }
+        return bytes;
+    }
+
+    @Test
+    @DisplayName("Fuzz: a manifest is sound or not, and a sound one is written as it was read")
+    void manifest() {
+        Manifest small = new Manifest(7, Manifest.Loose.ALLOWED, List.of(TestPacks.info(random, 1)), List.of(new Manifest.Retired(TestPacks.hash(random), 3)));
+        Manifest more = new Manifest(9, Manifest.Loose.NONE, List.of(TestPacks.info(random, 3), TestPacks.info(random, 20)), List.of());
+        Fuzzer.run(FuzzTarget.of("manifest", List.of(small.encode(), more.encode(), Manifest.NONE.encode()), bytes -> {
+            if (Manifest.decode(bytes) instanceof Manifest.Read.Ok(Manifest read)) {
+                assertArrayEquals(bytes, read.encode());
+                assertTrue(read.entries() >= 0 && read.bytes() >= 0, read::toString);
+                read.packs().forEach(info -> assertTrue(info.indexBytes() > 0, info::toString));
+            }
+        }).repaired(PackFuzzTest::repairedManifest));
+    }
+
+    @Test
+    @DisplayName("Fuzz: the tail of a pack is an index or not, and no place of an index lies outside of the pack")
+    void index() {
+        List<Pack> packs = List.of(pack(0), pack(1), pack(5));
+        List<byte[]> tails = packs.stream().map(pack -> Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length)).toList();
+        Fuzzer.run(FuzzTarget.of("pack index", tails, bytes -> {
+            long offset = bytes.length < PackIndex.FOOTER_BYTES ? 32 : ByteBuffer.wrap(bytes).getLong(bytes.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT);
+            if (PackIndex.decode(bytes, offset, TestPacks.NAMESPACE) instanceof PackIndex.Read.Ok(PackIndex index)) {
+                for (Place place : index.places()) {
+                    assertTrue(place.offset() >= PackIndex.HEADER_BYTES && place.end() <= offset && place.length() > 0, place::toString);
+                    assertEquals(Optional.of(place), index.find(place.id()));
+                }
+            }
+        }).repaired(PackFuzzTest::repairedIndex));
+    }
+
+    @Test
+    @DisplayName("Fuzz: a filter is there or too short, and answers for any id")
+    void filter() {
+        ByteBuffer seed = ByteBuffer.allocate(IdFilter.of(List.of(TestPacks.hash(random))).byteSize());
+        IdFilter.of(List.of(TestPacks.hash(random))).writeTo(seed);
+        Sha256 any = TestPacks.hash(random);
+        Fuzzer.run(FuzzTarget.of("id filter", List.of(seed.array()), bytes -> IdFilter.readFrom(ByteBuffer.wrap(bytes)).mayContain(any))
+                .throwing(BufferUnderflowException.class));
+    }
+
+    @Test
+    @DisplayName("Fuzz: a listed key is that of its pack or its entry, or of neither")
+    void keys() {
+        Sha256 name = TestPacks.hash(random);
+        String loose = TestPacks.KEYS.loosePrefix() + name.hex().substring(0, 2) + "/" + name.hex();
+        List<byte[]> seeds = List.of(TestPacks.KEYS.pack(name).getBytes(StandardCharsets.UTF_8), loose.getBytes(StandardCharsets.UTF_8), "x".getBytes(StandardCharsets.UTF_8));
+        Fuzzer.run(FuzzTarget.of("listed keys", seeds, bytes -> {
+            String key = new String(bytes, StandardCharsets.UTF_8);
+            TestPacks.KEYS.nameOfPack(key).ifPresent(pack -> assertEquals(TestPacks.KEYS.pack(pack), key));
+            LooseEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry -> {
+                String hex = entry.id().hex();
+                assertEquals(TestPacks.KEYS.loosePrefix() + hex.substring(0, 2) + "/" + hex, key);
+            });
+        }).words(List.of("/", "..", "A", "F", ".pack", "p/", "e/", "v1/")));
+    }
+}
