@@ -2,6 +2,7 @@ package dev.granary.s3;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,9 @@ import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.Compaction;
+import dev.granary.s3.pack.Manifest;
 import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.TestPacks;
@@ -174,5 +178,96 @@ class BucketTierPacksTest {
         store.newNotes();
         assertEquals(LoadResult.ABSENT, without.load(one.id()));
         assertEquals(List.of("GET entry"), store.newNotes());
+    }
+
+    private void passAbsentMemory() {
+        timing.pass(Duration.ofSeconds(30));
+    }
+
+    @Test
+    @DisplayName("B8 an entry that is published alone into a sealed target is found by every machine that asks anew")
+    void publishedIntoSealed() {
+        packs.publish(one);
+        packs.seal();
+        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertTrue(tier().holds(two.id()));
+        store.newNotes();
+        assertEquals(StoreResult.DUPLICATE, tier.store(two));
+        assertTrue(store.notes().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.notes());
+    }
+
+    @Test
+    @DisplayName("B8 what lies alone in a sealed target, where nobody looks, is not there already; storing it again makes it found")
+    void aloneInSealed() {
+        packs.publish(one);
+        packs.seal();
+        packs.placeAlone(two);
+        BucketTier ci = tier();
+        assertEquals(LoadResult.ABSENT, ci.load(two.id()));
+        passAbsentMemory();
+        assertFalse(ci.holds(two.id()));
+        assertTrue(ci.holds(one.id()));
+        assertFalse(ci.store(two) instanceof StoreResult.Failed);
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        assertTrue(ci.holds(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 the target is sealed after a machine has read its manifest: what the machine publishes then is found")
+    void sealedBehindItsBack() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal());
+        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 an entry is published alone while a compaction is about to seal: found, and the compaction tells that it is not sealed")
+    void sealedMeanwhile() {
+        packs.publish(one);
+        Compaction.Result result = packs.compactAndSeal(() -> packs.placeAlone(two));
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+        result = packs.compactAndSeal();
+        assertEquals(Manifest.Loose.NONE, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 a target without packs is sealed by its first compaction: what is published alone then is found after the next comparison")
+    void firstSeal() {
+        packs.placeAlone(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        packs.compactAndSeal();
+        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        timing.pass(config.manifestInterval().multipliedBy(4));
+        tier.load(entries.id());
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 a sealed target whose manifest cannot be changed: no success is told, and a later try succeeds")
+    void cannotUnseal() {
+        packs.publish(one);
+        packs.seal();
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        tier.conditionalWrites();
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
+        String cause = assertInstanceOf(StoreResult.Failed.class, tier.store(two)).cause();
+        assertTrue(cause.contains("manifest") && cause.contains("AccessDenied"), cause);
+        store.plan(FaultPlan.SOUND);
+        assertFalse(tier.store(two) instanceof StoreResult.Failed);
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 a process that only publishes learns that the target is sealed, too")
+    void publishesOnly() {
+        packs.publish(one);
+        packs.seal();
+        assertInstanceOf(StoreResult.Stored.class, tier().store(two));
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
 }

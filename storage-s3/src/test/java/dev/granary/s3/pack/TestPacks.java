@@ -67,8 +67,21 @@ public final class TestPacks {
         return new Compaction(over, KEYS, IndexShelf.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
     }
 
+    /** Compacts, and commits that nothing lies outside of packs. */
+    public Compaction.Result compactAndSeal() {
+        return compactAndSeal(() -> {});
+    }
+
+    /** The same, where something happens between its look at the bucket and its commit. */
+    public Compaction.Result compactAndSeal(Runnable meanwhile) {
+        Compaction compaction = compaction();
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        meanwhile.run();
+        return compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+    }
+
     /** Puts an entry into the bucket that lies alone. */
-    void placeAlone(Entry entry) {
+    public void placeAlone(Entry entry) {
         store.place(keyAlone(entry), encoded(entry), Marks.NONE);
     }
 

@@ -32,6 +32,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -282,13 +283,14 @@ class WarmingTest {
         WarmingPlan plan = plan();
         CountDownLatch begun = new CountDownLatch(1);
         AtomicInteger lateCalls = new AtomicInteger();
+        AtomicBoolean hasReturned = new AtomicBoolean();
         AtomicInteger underWay = new AtomicInteger();
         ConcurrentLinkedQueue<Integer> underWayAtTheEnd = new ConcurrentLinkedQueue<>();
         CountDownLatch never = new CountDownLatch(1);
         Warming.Receiver slow = new Warming.Receiver() {
             @Override
             public void entries(List<Warming.Arrival> arrivals) {
-                if (Thread.currentThread().isInterrupted()) {
+                if (hasReturned.get()) {
                     lateCalls.incrementAndGet();
                 }
                 underWay.incrementAndGet();
@@ -311,6 +313,7 @@ class WarmingTest {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<?> run = threads.submit(() -> {
                 assertThrows(InterruptedException.class, () -> warming.run(plan, slow));
+                hasReturned.set(true);
                 underWayAtTheEnd.add(underWay.get());
                 return null;
             });

@@ -1,0 +1,206 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Every check before a deletion, one test each: docs/deletions.md has a row for each of them. */
+class BucketRemoverTest {
+    private static final Duration DAY = Duration.ofDays(1);
+
+    private final TestPacks bucket = new TestPacks("BucketRemoverTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries made = new TestEntries("BucketRemoverTest");
+    private final BucketRemover remover = new BucketRemover(store, TestPacks.KEYS, bucket.log());
+
+    private Pack placed() {
+        Pack pack = bucket.pack(made.entry(100));
+        bucket.place(pack);
+        return pack;
+    }
+
+    private boolean isThere(PackInfo pack) {
+        return store.keys().contains(TestPacks.KEYS.pack(pack.name()));
+    }
+
+    private static BucketRemover.Orphan orphan(PackInfo pack) {
+        return new BucketRemover.Orphan(pack.name(), Duration.ZERO);
+    }
+
+    private LooseEntry alone(Entry entry) {
+        bucket.placeAlone(entry);
+        String key = TestPacks.keyAlone(entry);
+        HeadResult.Found found = (HeadResult.Found) store.head(key);
+        return new LooseEntry(entry.id().hash(), key, found.bytes(), found.etag());
+    }
+
+    @Test
+    @DisplayName("own packs: one that the newest manifest names after all stays, and that is told; the other one goes")
+    void own() {
+        PackInfo unnamed = placed().info();
+        assertEquals(BucketRemover.Unneeded.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
+        assertFalse(isThere(unnamed));
+        PackInfo named = bucket.publish(made.entry(100));
+        PackInfo another = placed().info();
+        assertEquals(BucketRemover.Unneeded.NAMED, remover.removeOwn(List.of(named, another)));
+        assertEquals(List.of(true, false), List.of(isThere(named), isThere(another)));
+    }
+
+    @Test
+    @DisplayName("orphans: younger than six hours by the server's clock stays, whatever grace was asked for; older than that and the grace goes")
+    void orphanAge() {
+        PackInfo pack = placed().info();
+        store.pass(BucketRemover.ORPHAN_AGE.minusSeconds(1));
+        assertEquals(0, remover.removeOrphans(List.of(orphan(pack))));
+        store.pass(Duration.ofSeconds(1));
+        assertEquals(0, remover.removeOrphans(List.of(new BucketRemover.Orphan(pack.name(), DAY))));
+        assertTrue(isThere(pack));
+        assertEquals(1, remover.removeOrphans(List.of(orphan(pack))));
+        assertFalse(isThere(pack));
+    }
+
+    @Test
+    @DisplayName("orphans: one that the newest manifest names, or names as retired, stays")
+    void orphanNamed() {
+        PackInfo named = bucket.publish(made.entry(100));
+        PackInfo retired = bucket.publish(made.entry(100));
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        store.pass(DAY);
+        assertEquals(0, remover.removeOrphans(List.of(orphan(named), orphan(retired))));
+        assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
+    }
+
+    @Test
+    @DisplayName("orphans: the manifest is read after the age was asked, so a commit in between is seen")
+    void orphanOrder() {
+        Pack pack = placed();
+        store.pass(DAY);
+        AtomicBoolean once = new AtomicBoolean();
+        store.beforeEach(() -> {
+            if (store.notes().getLast().equals("HEAD pack") && once.compareAndSet(false, true)) {
+                bucket.commit(pack.info());
+            }
+        });
+        assertEquals(0, remover.removeOrphans(List.of(orphan(pack.info()))));
+        assertTrue(isThere(pack.info()));
+    }
+
+    @Test
+    @DisplayName("retired packs: one that the newest manifest names, or does not know as retired since that number, stays")
+    void retired() {
+        PackInfo named = bucket.publish(made.entry(100));
+        PackInfo retired = bucket.publish(made.entry(100));
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        assertEquals(Set.of(), remover.removeRetired(List.of(new Manifest.Retired(named.name(), 3), new Manifest.Retired(retired.name(), 1))));
+        assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
+        Manifest.Retired known = new Manifest.Retired(retired.name(), 3);
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
+        assertEquals(Set.of(), remover.removeRetired(List.of(known)));
+        TestPacks.done(bucket.log().commit(base -> Optional.of(
+                new Manifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
+        assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
+        assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
+    }
+
+    @Test
+    @DisplayName("entries outside of packs: the newest manifest must name the pack of the copy, or another one that has the entry")
+    void copied() {
+        Entry entry = made.entry(100);
+        LooseEntry alone = alone(entry);
+        PackInfo copy = bucket.publish(entry, made.entry(10));
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        PackInfo gone = bucket.publish(entry);
+        bucket.remove(gone);
+        bucket.publish(made.entry(10));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        assertTrue(store.keys().contains(alone.key()));
+        bucket.publish(entry);
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        assertFalse(store.keys().contains(alone.key()));
+    }
+
+    @Test
+    @DisplayName("entries outside of packs: another version than the one that was listed stays, also where deletions know no condition")
+    void version() {
+        for (boolean isConditional : List.of(true, false)) {
+            Entry entry = made.entry(100);
+            LooseEntry alone = alone(entry);
+            PackInfo copy = bucket.publish(entry);
+            bucket.placeAlone(entry); // another version
+            store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
+                    new Fault.Lost(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+            assertTrue(store.keys().contains(alone.key()));
+            LooseEntry now = alone(entry);
+            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(now, copy))));
+            store.plan(FaultPlan.SOUND);
+        }
+    }
+
+    @Test
+    @DisplayName("nothing goes where the newest manifest is not answered, or is damaged in the bucket")
+    void noManifest() {
+        Entry entry = made.entry(100);
+        LooseEntry alone = alone(entry);
+        PackInfo copy = bucket.publish(entry);
+        PackInfo unnamed = placed().info();
+        PackInfo retired = bucket.publish(made.entry(100));
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        store.pass(DAY);
+        List<String> before = store.keys();
+        List<Runnable> troubles = new ArrayList<>();
+        troubles.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
+        troubles.add(() -> store.place(TestPacks.KEYS.manifest(bucket.newest().number()), new byte[60], new Marks("00".repeat(16), "")));
+        for (Runnable trouble : troubles) {
+            trouble.run();
+            assertEquals(BucketRemover.Unneeded.UNKNOWN, remover.removeOwn(List.of(unnamed)));
+            assertEquals(0, remover.removeOrphans(List.of(orphan(unnamed))));
+            assertEquals(Set.of(), remover.removeRetired(List.of(new Manifest.Retired(retired.name(), 3))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+            store.plan(FaultPlan.SOUND);
+            assertEquals(before, store.keys());
+        }
+    }
+
+    @Test
+    @DisplayName("no other class of this module deletes: but for those that hand the request on, and the trial objects of a probe")
+    void onePlace() throws IOException {
+        Pattern deletion = Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
+        Set<String> handOn = Set.of("LayeredStore.java", "AwsStore.java", "MinioStore.java", "LockedBlobStore.java");
+        Set<String> decide = Set.of("BucketRemover.java", "TrialObjects.java", "Probe.java");
+        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+            List<String> all = files.filter(file -> file.toString().endsWith(".java")).filter(file -> {
+                try {
+                    return deletion.matcher(Files.readString(file, UTF_8)).find();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }).map(file -> file.getFileName().toString()).filter(name -> !handOn.contains(name)).sorted().toList();
+            assertEquals(decide.stream().sorted().toList(), all);
+        }
+    }
+}
