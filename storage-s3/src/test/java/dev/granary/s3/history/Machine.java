@@ -167,11 +167,16 @@ final class Machine {
     }
 
     void end() {
-        if (bucket.nowMillis() - work().fromMillis() > LONG_MILLIS) {
+        if (isLong(work())) {
             troubledAtMillis = bucket.nowMillis(); // what it knows now it may have asked before it was suspended
         }
         work = null;
         stampShelf();
+    }
+
+    /** True where a process was suspended in it, or might as well have been. */
+    boolean isLong(Work one) {
+        return bucket.nowMillis() - one.fromMillis() > LONG_MILLIS;
     }
 
     /** Freezes the process for so many steps of the history. */
