@@ -352,9 +352,9 @@ final class History {
         }
     }
 
-    /** As the queue of uploads does it. */
+    /** As the queue of uploads does it: all refusals in histories are of a kind that passes, so that the next process tries again. */
     private static boolean isNoteForgotten(StoreResult result) {
-        return result instanceof StoreResult.Refused;
+        return result instanceof StoreResult.Refused && Boolean.getBoolean("granary.histories.forgetting");
     }
 
     private void load(Machine machine, Id id) {
@@ -364,7 +364,7 @@ final class History {
         Machine.Work work = machine.work();
         boolean isMissed = result instanceof LoadResult.Absent || result instanceof LoadResult.Damaged;
         boolean isKnown = before.isPresent() && before.get().atMillis() <= work.fromMillis() - KNOWN_MILLIS && !ledger.isRemovedSince(id, work.mark());
-        if (isMissed && isKnown && !work.hadTrouble() && machine.calmMillis() > KNOWN_MILLIS && machine.mayList() && ledger.lost(Set.of(id), true).isEmpty()) {
+        if (isMissed && isKnown && !work.hadTrouble() && !machine.isLong(work) && machine.calmMillis() > KNOWN_MILLIS && machine.mayList() && ledger.lost(Set.of(id), true).isEmpty()) {
             throw new Violation(Shape.B7_ABSENT_BY_OLD_STATE, machine.name() + " gets " + result + " for " + Ledger.name(id)
                     + ", which everybody finds who starts anew, and of which was said: " + before.get());
         }

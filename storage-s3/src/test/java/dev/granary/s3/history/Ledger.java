@@ -99,7 +99,7 @@ final class Ledger {
 
     /**
      * The owner of the bucket, or a rule, or damage takes an object away, before that happens: what it held is not acknowledged any more. An older
-     * manifest holds nothing that anybody needs; what a rule removes as old is no loss but to what it holds.
+     * manifest holds nothing that anybody needs, but for one that the hint names; what a rule removes as old is no loss but to what it holds.
      *
      * @param isByRule whether a lifecycle rule does it, which must not take with an old hint what is young
      */
@@ -113,7 +113,8 @@ final class Ledger {
                 forgetPacked();
             }
         } else if (numberOf(key) > 0) {
-            if (numberOf(key) == newestNumber()) {
+            boolean isHinted = !isByRule && bucket.stored(hintKey()).filter(hint -> new String(hint.body(), US_ASCII).equals(Long.toString(numberOf(key)))).isPresent();
+            if (numberOf(key) == newestNumber() || isHinted) {
                 forgetPacked();
             }
         } else {
@@ -280,6 +281,10 @@ final class Ledger {
 
     private String keyOfPack(PackInfo pack) {
         return "v1/" + namespace + "/p/" + pack.name().hex() + ".pack";
+    }
+
+    private String hintKey() {
+        return "v1/" + namespace + "/m/newest";
     }
 
     private String keyAlone(Id id) {

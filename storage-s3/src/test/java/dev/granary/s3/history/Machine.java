@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** A machine of the fleet, with one process at a time, which does one thing at a time. */
 final class Machine {
     private static final long ONE_PAUSE_MILLIS = 10;
+    private static final long LONG_MILLIS = 30_000;
 
     private final History history;
     private final Bucket bucket;
@@ -166,8 +167,16 @@ final class Machine {
     }
 
     void end() {
+        if (isLong(work())) {
+            troubledAtMillis = bucket.nowMillis(); // what it knows now it may have asked before it was suspended
+        }
         work = null;
         stampShelf();
+    }
+
+    /** True where a process was suspended in it, or might as well have been. */
+    boolean isLong(Work one) {
+        return bucket.nowMillis() - one.fromMillis() > LONG_MILLIS;
     }
 
     /** Freezes the process for so many steps of the history. */
