@@ -22,7 +22,7 @@ final class ListedEntries {
     private ListedEntries() {}
 
     static long bytes(List<Catalog.Listed> entries) {
-        return entries.stream().mapToLong(Catalog.Listed::bytes).sum();
+        return entries.stream().mapToLong(Catalog.Listed::bytes).reduce(0, (sum, bytes) -> bytes > Long.MAX_VALUE - sum ? Long.MAX_VALUE : sum + bytes);
     }
 
     /** Such as {@code 3 entries, 1.2 MiB}. */
