@@ -213,7 +213,7 @@ final class AwsStore implements ObjectStore {
     }
 
     private static Listed listed(S3Object object) {
-        return new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
+        return new Listed(object.key(), object.size() == null ? 0 : Math.max(0, object.size()), unquoted(object.eTag()),
                 ServerDates.millis(object.lastModified()));
     }
 

@@ -221,7 +221,7 @@ final class MinioStore implements ObjectStore {
             return Optional.empty();
         }
         long modified = ServerDates.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
-        return Optional.of(new Listed(key, item.size(), unquoted(item.etag()), modified));
+        return Optional.of(new Listed(key, Math.max(0, item.size()), unquoted(item.etag()), modified));
     }
 
     @Override
