@@ -35,8 +35,12 @@ final class Asking implements AutoCloseable {
             new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
 
     Asking(Layer layer, CompileCost cost) {
+        this(layer, cost, new Worth(cost));
+    }
+
+    Asking(Layer layer, CompileCost cost, Worth worth) {
         this.layer = layer;
-        this.worth = new Worth(cost);
+        this.worth = worth;
         this.cost = cost;
         threads.allowCoreThreadTimeOut(true);
     }

@@ -24,11 +24,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
 
 /** A place of its own in a real bucket, with a faulty way to it and a sound one. */
 final class FaultyBucket implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(30);
     static final Duration SHORT = Duration.ofMillis(400);
+    private static final Duration BREAKER_PAUSE = Duration.ofMillis(1);
     private static final EmbeddedS3 SERVER = start(); // ends with the process
     private static final Entry OTHER = TestEntries.entry(TestEntries.id("of nobody here"), FakeEngine.binaries(FakeDescriptor.of("x"), "x"));
 
@@ -50,7 +52,7 @@ final class FaultyBucket implements AutoCloseable {
     private S3Config.Builder config(Duration requestTimeout) {
         return S3Config.builder("kernels").prefix(prefix).endpoint(SERVER.endpoint()).credentials(SERVER.accessKey(), SERVER.secretKey())
                 .requestTimeout(requestTimeout).loadDeadline(requestTimeout.multipliedBy(3))
-                .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).absentMemory(Duration.ZERO)
+                .readOnlyPause(Duration.ofMillis(1)).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO)
                 .manifestInterval(Duration.ZERO);
     }
 
@@ -66,7 +68,9 @@ final class FaultyBucket implements AutoCloseable {
         }
         BucketTier tier = BucketTier.open(config(requestTimeout).endpoint(faulty.endpoint()).build());
         LoadResult result = tier.load(OTHER.id());
-        for (int i = 0; i < 20 && result instanceof LoadResult.Unavailable; i++) { // the client's set-up may take longer than that
+        long start = System.nanoTime();
+        while (result instanceof LoadResult.Unavailable && System.nanoTime() - start < LONG.toNanos()) {
+            LockSupport.parkNanos(BREAKER_PAUSE.toNanos()); // the client's set-up took longer than a request may, and the breaker is open
             result = tier.load(OTHER.id());
         }
         PersistentCacheContract.assertHit(OTHER, result);

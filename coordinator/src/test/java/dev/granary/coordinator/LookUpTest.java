@@ -188,7 +188,7 @@ class LookUpTest {
             assertEquals(mood == FakeBucket.Mood.IS_DOWN ? 1 : 0, counted.unavailable());
             assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(Damage.TRUNCATED, 1L) : Map.of(), counted.damaged());
             assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 1 : 0, counted.refused());
-            assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 0 : 1, granary.statistics().leftForLater());
+            assertEquals(1, granary.statistics().leftForLater(), "a refusal may pass, too");
         }
         try (Granary granary = node.open()) {
             assertEquals(Source.LOCAL, granary.obtain(engine, A).source());

@@ -69,6 +69,28 @@ class SurvivalTest {
     }
 
     @Test
+    @DisplayName("A2 B6 what a bucket refuses for a passing reason is uploaded by the next process that it takes it from")
+    void refusedForNow() throws Exception {
+        bucket.mood = FakeBucket.Mood.REFUSES_WRITES;
+        for (int i = 0; i < 2; i++) {
+            try (Granary granary = node.open()) {
+                granary.primitive(engine, A);
+                granary.primitive(engine, FakeDescriptor.of("compiled in the pause"));
+                granary.flush(TestNode.LONG);
+                assertEquals(2, granary.statistics().leftForLater());
+            }
+            assertEquals(2, node.sessionFiles(Outbox.DIRECTORY).size());
+        }
+        bucket.mood = FakeBucket.Mood.WORKS;
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(2, next.statistics().adopted());
+        }
+        assertEquals(2, bucket.entries.size());
+        assertEquals(List.of(), node.sessionFiles(Outbox.DIRECTORY));
+    }
+
+    @Test
     @DisplayName("R21 an upload for another bucket waits for a process that knows that bucket")
     void otherBucket() throws Exception {
         leaveBehind("s3://first", "a");

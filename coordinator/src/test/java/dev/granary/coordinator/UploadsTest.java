@@ -10,12 +10,19 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What waits for a bucket that is slow. */
 class UploadsTest {
@@ -81,5 +88,122 @@ class UploadsTest {
         Entry late = large("late");
         uploads.add(late, StoreResult.DUPLICATE, told::put);
         assertEquals(2, counters.dropped.sum(), "nobody uploads it, and no outbox keeps it");
+    }
+
+    /** Keeps all that it is given, until it is told to finish. */
+    private static final class KeepingSender implements Sender {
+        final List<Consumer<StoreResult>> kept = new CopyOnWriteArrayList<>();
+        volatile Supplier<StoreResult> answer = () -> new StoreResult.Stored(1);
+        volatile boolean isSilent;
+
+        @Override
+        public void send(Entry entry, Consumer<StoreResult> whenDone) {
+            kept.add(whenDone);
+        }
+
+        @Override
+        public void finish() {
+            StoreResult result = answer.get();
+            if (!isSilent) {
+                kept.forEach(whenDone -> whenDone.accept(result));
+            }
+            kept.clear();
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private static Entry small(String name) {
+        return TestEntries.entry(TestEntries.id(name), KernelBinaries.of(new byte[1]));
+    }
+
+    @Test
+    @DisplayName("A1 B11 an id that the outbox and a caller ask for at once is sent once, and both hear the one answer; the note stays if it failed")
+    void oneAnswerForOneId(@TempDir Path directory) throws Exception {
+        KeepingSender sender = new KeepingSender();
+        Entry entry = small("asked for twice");
+        local.store(entry);
+        List<StoreResult> heard = new CopyOnWriteArrayList<>();
+        TestNode node = new TestNode(directory, bucket);
+        try (Session session = Session.begin(directory)) {
+            Outbox outbox = new Outbox(session, "s3://test");
+            outbox.add(entry.id());
+            for (StoreResult answer : List.of(new StoreResult.Failed("the manifest is not committed"), new StoreResult.Stored(1))) {
+                heard.clear();
+                sender.answer = () -> answer;
+                try (Uploads both = new Uploads(new Tier(local), sender, Optional.of(outbox), counters)) {
+                    both.addInherited(entry.id());
+                    both.add(entry, StoreResult.DUPLICATE, (_, result) -> heard.add(result));
+                    both.add(entry, StoreResult.DUPLICATE, (_, result) -> heard.add(result));
+                    assertTrue(both.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+                }
+                assertEquals(List.of(answer, answer), heard);
+                assertEquals(answer instanceof StoreResult.Stored ? 0 : 1, node.sessionFiles(Outbox.DIRECTORY).size());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A2 B6 the note of an entry that no bucket could ever take goes; of every other refusal it stays")
+    void noteOfRefusal(@TempDir Path directory) throws Exception {
+        bucket.mood = FakeBucket.Mood.REFUSES_WRITES;
+        Entry never = TestEntries.entry(TestEntries.id("too many"), KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
+        try (Session session = Session.begin(directory)) {
+            try (Uploads noting = new Uploads(new Tier(local), Sender.alone(new Tier(bucket)), Optional.of(new Outbox(session, "s3://test")), counters)) {
+                noting.add(never, StoreResult.DUPLICATE, told::put);
+                noting.add(small("later"), StoreResult.DUPLICATE, told::put);
+                assertTrue(noting.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            }
+            List<Path> notes = new TestNode(directory, bucket).sessionFiles(Outbox.DIRECTORY);
+            assertEquals(1, notes.size());
+            assertTrue(notes.getFirst().getFileName().toString().startsWith(small("later").id().hash().hex()));
+        }
+    }
+
+    @Test
+    @DisplayName("S2 A7 an error of a sender, at once or when it finishes, and one that never answers: flush ends, everybody hears it, later uploads work")
+    void errors() throws Exception {
+        KeepingSender sender = new KeepingSender();
+        AtomicReference<Error> thrown = new AtomicReference<>(new OutOfMemoryError("of a test"));
+        Sender failing = new Sender() {
+            @Override
+            public void send(Entry entry, Consumer<StoreResult> whenDone) {
+                if (entry.id().equals(TestEntries.id("at once"))) {
+                    throw thrown.get();
+                }
+                sender.send(entry, whenDone);
+            }
+
+            @Override
+            public void finish() {
+                sender.finish();
+            }
+
+            @Override
+            public void close() {}
+        };
+        try (Uploads all = new Uploads(new Tier(local), failing, Optional.empty(), counters)) {
+            all.add(small("at once"), StoreResult.DUPLICATE, (id, result) -> {
+                told.put(id, result);
+                throw new StackOverflowError("of a listener");
+            });
+            assertTrue(all.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            sender.answer = () -> {
+                throw thrown.get();
+            };
+            all.add(small("when it finishes"), StoreResult.DUPLICATE, told::put);
+            assertTrue(all.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            sender.answer = () -> new StoreResult.Stored(1);
+            sender.isSilent = true;
+            all.add(small("never"), StoreResult.DUPLICATE, told::put);
+            assertTrue(all.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(3, told.values().stream().filter(StoreResult.Failed.class::isInstance).count(), told::toString);
+            assertEquals(3, counters.dropped.sum(), "none is noted");
+            sender.isSilent = false;
+            all.add(small("later"), StoreResult.DUPLICATE, told::put);
+            assertTrue(all.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertInstanceOf(StoreResult.Stored.class, told.get(small("later").id()));
+        }
     }
 }

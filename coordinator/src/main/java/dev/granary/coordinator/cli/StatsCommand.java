@@ -76,9 +76,12 @@ final class StatsCommand extends StoreCommand {
     private static void print(PrintWriter out, GranaryConfig config, Map<String, Long> totals, Map<String, Usage> usage) {
         out.println();
         if (totals.isEmpty()) {
-            out.println(!usage.isEmpty()
-                    ? "Nothing was counted in " + config.directory() + " yet: a process is counted when it ends, and not when it is killed."
-                    : "No process has used " + config.directory() + " yet.");
+            if (usage.isEmpty()) {
+                out.println("No process has used " + config.directory() + " yet.");
+            } else {
+                out.println("Nothing was counted in " + config.directory() + " yet:");
+                out.println("a process is counted when it ends, and not when it is killed.");
+            }
         } else {
             out.println("All processes that used " + config.directory() + ":");
             Table table = new Table("counter", "count");

@@ -1,6 +1,7 @@
 package dev.granary.coordinator.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
@@ -14,6 +15,8 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,12 +62,50 @@ class CommandTest {
     @ValueSource(strings = {"", "--wrong", "conquer", "ls --wrong", "ls --tier cloud", "ls extra", "run", "inspect", "ls --dir",
         "populate --upload-limit soon m.toml", "populate --upload-limit 0 m.toml", "warm", "warm extra", "warm --bucket s3://abc --target ../e",
         "warm --bucket s3://abc --capacity 0", "compact", "compact --bucket s3://abc --grace soon", "compact --bucket s3://abc?access=read",
-        "compact --bucket s3://abc --target abc"})
+        "compact --bucket s3://abc --target abc", "verify --bucket s3://abc", "evict --to 0 --bucket s3://abc", "clear --endpoint http://h",
+        "export --client aws d", "import --bucket s3://abc d", "ls --bucket s3://abc", "stats --client minio", "inspect --bucket s3://abc 12",
+        "populate m.toml", "run --require-bucket m.toml", "warm --bucket s3://abc --target opencl/.."})
     @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output")
     void wrongUsage(String arguments) {
         Cli result = Cli.run(arguments.isEmpty() ? new String[0] : arguments.split(" ")).exits(2);
         assertEquals("", result.out());
         assertTrue(!result.err().isBlank());
+        if (!arguments.isEmpty()) {
+            assertTrue(result.err().lines().count() <= 2, "U14 the one useful line, and where to find more: " + result.err());
+        }
+    }
+
+    @Test
+    @DisplayName("U8 options that would do nothing are refused with what to do instead, not taken in silence")
+    void uselessOptions() {
+        for (String command : List.of("verify", "evict", "clear", "export", "import")) {
+            Cli.run(command, "--bucket", "s3://abc").exits(2).complains("'--bucket'", "granary " + command + " --help");
+            assertFalse(Cli.run(command, "--help").exits(0).out().contains("--bucket"));
+        }
+        for (String command : List.of("ls", "stats")) {
+            Cli.run(command, "--dir", local, "--bucket", "s3://abc").exits(2).complains("do nothing with --tier local; say --tier bucket");
+        }
+    }
+
+    @Test
+    @DisplayName("U14 help is a command, --help names all that the launcher has, and a mistyped command gets a line and a pointer")
+    void helpOfAll() {
+        Cli.run("--help").exits(0).says("help ", "test ", "bench ", "server ", "conformance ", "mvn ", "Exit codes: 0 done, 1 failed, 2 wrong").isNarrow();
+        Cli.run("help").exits(0).says("populate", "conformance");
+        Cli.run("help", "populate").exits(0).says("--upload-limit", "MANIFEST").isNarrow();
+        Cli.run("populat").exits(2).complains("populat", "Try 'granary --help'");
+        Cli wrong = Cli.run("ls", "--wrong").exits(2).complains("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
+        assertEquals(2, wrong.err().lines().count(), wrong.err());
+    }
+
+    @Test
+    @DisplayName("O10 a table is cut in its first column where it is wider than 80 columns, never in what is right of it")
+    void table() {
+        StringWriter text = new StringWriter();
+        new Table("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
+        List<String> lines = text.toString().lines().toList();
+        assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
+        assertTrue(lines.get(1).startsWith("kkkk") && lines.get(1).endsWith("...   1 B  0123456789abcdef"), lines::toString);
     }
 
     @Test
@@ -115,7 +156,7 @@ class CommandTest {
     void empty() {
         Cli.run("ls", "--dir", local).exits(0).says("0 entries, 0 B in " + local);
         assertEquals(0, Cli.run("ls", "--dir", local, "--json").exits(0).json().getAsJsonArray("entries").size());
-        Cli.run("stats", "--dir", local).exits(0).says("0 entries", "No process has used");
+        Cli.run("stats", "--dir", local).exits(0).says("0 entries", "No process has used").isNarrow();
         assertEquals(0, Cli.run("stats", "--dir", local, "--json").exits(0).json().getAsJsonArray("namespaces").size());
         Cli.run("inspect", "--dir", local, "0123").exits(1).complains("no entry of " + local + " has an id that begins with 0123");
     }
@@ -170,6 +211,7 @@ class CommandTest {
     @DisplayName("Statistics that were damaged are counted anew")
     void damagedStatistics() throws Exception {
         fill(1);
+        Cli.run("stats", "--dir", local).exits(0).says("1 entry", "Nothing was counted in " + local + " yet:", "not when it is killed");
         Files.write(Path.of(local).resolve("statistics.properties"), new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
         Cli.run("stats", "--dir", local).exits(0).says("1 entry");
     }

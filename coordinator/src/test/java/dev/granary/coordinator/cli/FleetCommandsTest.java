@@ -1,9 +1,11 @@
 package dev.granary.coordinator.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
@@ -13,7 +15,9 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -59,11 +63,14 @@ class FleetCommandsTest {
         assertEquals("", text.err());
         run("a", "warm", "--target", TARGET).exits(0).says("0 entries (0 B) installed, 32 there already, 0 skipped", "0 B came in");
         run("b", "warm", "--target", TARGET, "--packs-only").exits(0).says("30 entries (");
-        Cli machine = run("c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has").exits(0);
-        assertEquals("", machine.err());
+        Cli machine = run("c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has").exits(1)
+                .complains("nothing for opencl/nobody-has is in s3://kernels/ci", "granary ls --tier bucket");
+        assertEquals(1, machine.err().lines().count(), "U13 a target that was named, and of which nothing is there, is told");
         List<JsonObject> warmed = machine.json().getAsJsonArray("warmed").asList().stream().map(one -> one.getAsJsonObject()).toList();
         assertEquals(List.of(32, 0), warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
         run("c", "ls").exits(0).says("32 entries");
+        Cli nothing = run("d", "warm", "--target", "opencl/nobody-has").exits(1).says("0 entries (0 B) installed").complains("nothing for opencl/nobody-has");
+        assertEquals(1, nothing.err().lines().count(), nothing.err());
     }
 
     @Test
@@ -121,5 +128,31 @@ class FleetCommandsTest {
         run("b", "warm", "--target", TARGET).exits(0).says("7 entries (");
         run("a", "compact", "--target", "opencl/nobody-has").exits(0).says("0 entries in 0 new packs");
         assertEquals(List.of(), fleet.keys("nobody"));
+    }
+
+    @Test
+    @DisplayName("U11 stats of the bucket tells nothing of this machine: neither its counters nor its capacity")
+    void statsOfBucket() {
+        fleet.publish(some(3, 100));
+        Cli text = run("a", "stats", "--tier", "bucket").exits(0).says("3 entries");
+        assertFalse(text.out().contains("rocess") || text.out().contains("compiled"), text.out());
+        assertEquals(Set.of("tier", "namespaces"), run("a", "stats", "--tier", "bucket", "--json").exits(0).json().keySet());
+    }
+
+    @Test
+    @DisplayName("S12 sizes whose sum no number holds, and names that lead elsewhere, do ls and stats no harm")
+    void strangeListing() {
+        List<Catalog.Listed> entries = List.of(new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), Long.MAX_VALUE, 1),
+                new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
+        assertEquals(Long.MAX_VALUE, ListedEntries.bytes(entries));
+        FirstEntries first = new FirstEntries(Comparator.comparingLong(Catalog.Listed::bytes), 1);
+        entries.forEach(first);
+        assertEquals(List.of(2L, Long.MAX_VALUE, 16L), List.of(first.entries(), first.bytes(), first.kept().getFirst().bytes()));
+        String entry = "v1/opencl/../e/" + "ab/" + "ab".repeat(32);
+        fleet.put("ci/" + entry);
+        run("a", "ls", "--tier", "bucket").exits(0).says("0 entries");
+        for (String target : List.of("opencl/..", "opencl/.", "opencl/.hidden")) {
+            run("a", "warm", "--target", target).exits(2).complains("--target must be such as");
+        }
     }
 }

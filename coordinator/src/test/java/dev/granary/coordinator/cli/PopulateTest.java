@@ -89,7 +89,7 @@ class PopulateTest {
             assertSummary(run("run", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             Cli listed = run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
-            run("stats", "other", bucket, "--tier", "bucket").exits(0).says("2 entries", "bucket-hits");
+            run("stats", "other", List.of()).exits(0).says("2 entries", "bucket-hits");
             List<String> layers = List.of("--bucket", "s3://kernels/team", "--bucket", "s3://kernels/ci?access=read",
                     "--endpoint", s3.endpoint().toString());
             JsonObject layered = run("run", "layered", layers, manifest, "--json").exits(0).json();
@@ -101,7 +101,8 @@ class PopulateTest {
             run("populate", "again", layers, manifest).exits(0)
                     .says("bucket 1", "bucket 1: 2 from s3://kernels/team at", "bucket 2: 0 from").isNarrow();
             run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).says("2 entries");
-            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).says("2 entries", "bucket-hits s3://kernels/team");
+            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).says("2 entries");
+            run("stats", "again", List.of()).exits(0).says("bucket-hits s3://kernels/team");
             run("doctor", "other", bucket).exits(0).says("ok       bucket");
         } finally {
             System.clearProperty("aws.accessKeyId");
@@ -151,6 +152,24 @@ class PopulateTest {
         Cli text = run("run", "local", List.of(), manifest).exits(1).says("4 kernels: 0 compiled", "2 from disk", "2 failed")
                 .complains("FAILED broken", "undeclared", "FAILED lost: there is no file " + directory.resolve("lost.cl"));
         assertFalse(text.err().contains("Exception"), text.err());
+    }
+
+    @Test
+    @DisplayName("U12 a real driver's log of a kernel: the user's files and lines, 20 lines at most, all with --verbose, the same as JSON")
+    void buildLog() throws Exception {
+        String manifest = manifest("");
+        Files.writeString(directory.resolve("include").resolve("scale.h"), "#define SCALE(x) ((x) * FACTOR)\nundeclared_type broken;\n");
+        Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) {\n" + "    undeclared = 1;\n".repeat(15) + "}\n");
+        Cli text = run("run", "local", List.of(), manifest).exits(1).complains("FAILED scale", "FAILED add",
+                "In file included from " + directory.resolve("scale.cl") + ":1:", directory.resolve("include/scale.h") + ":2:1: error:",
+                directory.resolve("add.cl") + ":2:5: error:", " lines more; --verbose shows all");
+        assertFalse(text.err().contains("granary-headers"), text.err());
+        assertTrue(text.err().lines().filter(line -> !line.isEmpty()).count() <= 2 * (1 + BuildLog.LINES), text.err());
+        Cli verbose = run("run", "local", List.of(), manifest, "--verbose").exits(1).complains(directory.resolve("add.cl") + ":16:5: error:");
+        assertFalse(verbose.err().contains("--verbose shows all"), verbose.err());
+        String error = run("run", "local", List.of(), manifest, "--json").exits(1).json().getAsJsonArray("results").get(1).getAsJsonObject()
+                .get("error").getAsString();
+        assertEquals(1 + BuildLog.LINES, error.lines().count(), error);
     }
 
     @Test
