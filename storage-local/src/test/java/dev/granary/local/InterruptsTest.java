@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @Timeout(600)
 final class InterruptsTest {
-    private static final int CALLS = Integer.getInteger("granary.interrupts.calls", 1500);
+    private static final int CALLS = Integer.getInteger("granary.interrupts.calls", 600);
     private static final int WORKERS = 6;
     private static final long CAPACITY = 3 << 20;
     private static final int IDS = 150;

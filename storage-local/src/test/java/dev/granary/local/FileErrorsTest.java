@@ -1,0 +1,273 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A system that does not show the store's files for a while, and things that are no files in their places. */
+@Timeout(60)
+final class FileErrorsTest {
+    private static final int COUNT = 40;
+    private static final int SIZE = 60_000; // so that they lie in several segments
+    private static final long CAPACITY = 16 << 20;
+    private static final int NOBODY = 65534;
+
+    private final TestEntries entries = new TestEntries("FileErrorsTest");
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory() {
+        return temporary.resolve("cache");
+    }
+
+    private LocalTier open() throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build());
+    }
+
+    private List<Entry> fill() throws LocalDirectoryException {
+        List<Entry> all = new ArrayList<>();
+        try (LocalTier tier = open()) {
+            for (int i = 0; i < COUNT; i++) {
+                all.add(entries.entry(SIZE));
+                assertInstanceOf(StoreResult.Stored.class, tier.store(all.get(i)));
+            }
+        }
+        return all;
+    }
+
+    /** What a directory is made unreadable by. */
+    private enum Fault {
+        /** Its name leads to itself: an error for root as well. */
+        LOOP,
+        /** Its mode, for a user who may not ignore it. */
+        PERMISSION
+    }
+
+    private void during(Fault fault, Path hidden, Action action) throws Exception {
+        switch (fault) {
+            case LOOP -> {
+                Path away = hidden.resolveSibling("away");
+                Files.move(hidden, away);
+                Files.createSymbolicLink(hidden, hidden.getFileName());
+                try {
+                    action.run();
+                } finally {
+                    Files.delete(hidden);
+                    Files.move(away, hidden);
+                }
+            }
+            case PERMISSION -> {
+                for (Path path = hidden.getParent(); !path.equals(temporary.getParent()); path = path.getParent()) {
+                    Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx--x--x"));
+                }
+                Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("---------"));
+                try (FileUser _ = FileUser.unprivileged()) {
+                    assertThrows(IOException.class, () -> list(hidden));
+                    action.run();
+                } finally {
+                    Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("rwx------"));
+                }
+            }
+        }
+    }
+
+    private static long list(Path path) throws IOException {
+        try (Stream<Path> all = Files.list(path)) {
+            return all.count();
+        }
+    }
+
+    private interface Action {
+        void run() throws Exception;
+    }
+
+    /** Has this thread, and those that it starts, touch files as a user whom permissions bind; root alone needs it. Linux. */
+    private static final class FileUser implements AutoCloseable {
+        private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
+
+        static FileUser unprivileged() {
+            assumeTrue(!IS_ROOT || System.getProperty("os.name").equals("Linux"), "as root, permissions bind on Linux only");
+            set(NOBODY);
+            return new FileUser();
+        }
+
+        private static void set(int user) {
+            if (IS_ROOT) {
+                Linker linker = Linker.nativeLinker();
+                MethodHandle call = linker.downcallHandle(linker.defaultLookup().find("setfsuid").orElseThrow(),
+                        FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
+                try {
+                    int _ = (int) call.invokeExact(user);
+                } catch (Throwable e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            set(0);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LOOP, segments", "PERMISSION, segments", "LOOP, .", "PERMISSION, ."})
+    @DisplayName("L7 what the system does not show for a while is not gone: look-ups fail meanwhile, remove nothing, and hit afterwards")
+    void passingError(Fault fault, String hidden) throws Exception {
+        List<Entry> all = fill();
+        if (fault == Fault.PERMISSION) { // loads what the failing needs: its thread will not be able to read libraries
+            passing(Fault.LOOP, directory().resolve("v2").resolve(hidden).normalize(), all);
+        }
+        passing(fault, directory().resolve("v2").resolve(hidden).normalize(), all);
+        Invariants.check(directory());
+    }
+
+    private void passing(Fault fault, Path hidden, List<Entry> all) throws Exception {
+        try (LocalTier tier = open()) {
+            long used = tier.usedBytes(); // the state is open, no segment is
+            assertTrue(used > COUNT * SIZE);
+            during(fault, hidden, () -> {
+                for (Entry entry : all) {
+                    assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+                }
+                assertInstanceOf(StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100))));
+                assertThrows(IOException.class, () -> tier.list(_ -> {}));
+                boolean _ = tier.sweepNow();
+                tier.reclaim();
+            });
+            assertEquals(used, tier.usedBytes());
+            for (Entry entry : all) {
+                assertHit(entry, tier.load(entry.id()));
+            }
+            Entry late = entries.entry(100);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(late));
+            tier.discard(late);
+        }
+    }
+
+    /** A directory without permission looks read-only. */
+    private static StoreResult failedOrRefused(StoreResult result) {
+        return result instanceof StoreResult.Refused refused ? new StoreResult.Failed(refused.reason()) : result;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"v2/state", "v2/segments", "v2", "claims"})
+    @DisplayName("F10 a pipe or another thing in a file's place is refused at once, with its name as the reason, and works once it is removed")
+    void noFile(String name) throws Exception {
+        Entry kept = entries.entry(100);
+        for (String kind : List.of("pipe", "link", "directory", "device")) {
+            Path path = directory().resolve(name);
+            boolean isDirectory = name.equals("v2") || name.equals("v2/segments");
+            if (kind.equals("directory") && isDirectory) {
+                continue;
+            }
+            Tree.delete(directory());
+            try (LocalTier tier = open()) {
+                assertInstanceOf(StoreResult.Stored.class, tier.store(kept));
+            }
+            if (Files.exists(path)) {
+                Tree.delete(path);
+            }
+            make(kind, path);
+            try (LocalTier tier = open(); LocalClaims claims = LocalClaims.open(directory())) {
+                if (name.equals("claims")) {
+                    ClaimResult.Unavailable result = assertInstanceOf(ClaimResult.Unavailable.class, claims.claim(kept.id()), kind);
+                    assertTrue(result.reason().contains("claims"), result.reason());
+                } else {
+                    LoadResult read = tier.load(kept.id());
+                    if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
+                        assertTrue(assertInstanceOf(LoadResult.Unavailable.class, read, kind).cause().contains(name), read::toString);
+                    }
+                    StoreResult stored = tier.store(kept);
+                    assertTrue(assertInstanceOf(StoreResult.Failed.class, stored, kind).cause().contains(name), stored::toString);
+                    tier.clear();
+                    tier.setCapacity(0);
+                    tier.reclaim();
+                    assertTrue(tier.statistics().inputOutputErrors() <= 20, kind + ": something that waited in vain tried again and again");
+                    tier.setCapacity(CAPACITY);
+                }
+                Files.delete(path);
+                if (name.equals("claims")) {
+                    assertInstanceOf(ClaimResult.Mine.class, claims.claim(kept.id()), kind);
+                } else {
+                    assertInstanceOf(StoreResult.Stored.class, tier.store(kept), kind);
+                    assertHit(kept, tier.load(kept.id()));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"pipe", "link", "directory", "device"})
+    @DisplayName("F10 what is no file in the place of an index or a segment is as good as nothing: entries are missed, the next store works")
+    void noIndexNoSegment(String kind) throws Exception {
+        for (String name : List.of("v2/index-1", "v2/segments/1")) {
+            Tree.delete(directory());
+            List<Entry> all = fill();
+            Path path = directory().resolve(name);
+            Files.delete(path);
+            make(kind, path);
+            try (LocalTier tier = open()) {
+                LoadResult result = tier.load(all.getFirst().id());
+                assertTrue(result instanceof LoadResult.Damaged || result instanceof LoadResult.Unavailable, result::toString);
+                assertInstanceOf(StoreResult.Stored.class, tier.store(all.getFirst()));
+                assertHit(all.getFirst(), tier.load(all.getFirst().id()));
+                tier.clear();
+                assertEquals(0, tier.usedBytes());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("F10 a read-only user of a directory refuses what is no file as well")
+    void readOnly() throws Exception {
+        Path pipe = temporary.resolve("state");
+        make("pipe", pipe);
+        assertTrue(assertThrows(IOException.class, () -> State.openForReading(pipe)).getMessage().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> State.openForWriting(pipe)).getMessage().contains("not a file"));
+    }
+
+    private static void make(String kind, Path path) throws Exception {
+        switch (kind) {
+            case "pipe" -> tool("mkfifo", path.toString());
+            case "link" -> Files.createSymbolicLink(path, Path.of("nowhere"));
+            case "directory" -> Files.createDirectory(path);
+            default -> {
+                assumeTrue("root".equals(System.getProperty("user.name")), "making a device needs root");
+                tool("mknod", path.toString(), "c", "1", "5"); // zeros, as long as one likes
+            }
+        }
+    }
+
+    private static void tool(String... command) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin", command[0])), "no " + command[0]);
+        assumeTrue(new ProcessBuilder(command).inheritIO().start().waitFor() == 0, "this machine does not allow " + command[0]);
+    }
+}
