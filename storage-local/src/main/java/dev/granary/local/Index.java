@@ -123,6 +123,28 @@ final class Index {
         return entries;
     }
 
+    /** The unit behind the last entry in that segment; 0 where it has none. Looks at all slots. */
+    long endIn(int segment) {
+        long end = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            if (location > 0 && location >>> Tail.SEGMENT_SHIFT == segment) {
+                end = Math.max(end, Tail.unit(location) + units(slot));
+            }
+        }
+        return end;
+    }
+
+    /** What the entries in that segment take. Looks at all slots. */
+    long unitsIn(int segment) {
+        long units = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            units += location > 0 && location >>> Tail.SEGMENT_SHIFT == segment ? units(slot) : 0;
+        }
+        return units;
+    }
+
     /** What slots of ids with this hash are marked with. */
     static long tag(long hashPrefix) {
         return hashPrefix == 0 ? 1 : hashPrefix; // 0 marks a slot that was never used

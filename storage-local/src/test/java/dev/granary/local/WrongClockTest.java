@@ -9,8 +9,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -98,32 +96,18 @@ final class WrongClockTest {
     }
 
     @Test
-    @DisplayName("E1 L3 a stamp below zero, which rotted, does not upset the order of the others")
-    void belowZero() throws Exception {
-        List<Entry> old;
-        try (LocalTier tier = open(EvictionPolicy.LRU)) {
-            old = new ArrayList<>();
-            for (int i = 0; i < ROOM - 2; i++) {
-                old.addAll(store(tier, 1));
-                clock.advance(Duration.ofMinutes(40));
-            }
-        }
-        Tree tree = Tree.of(directory);
-        String index = tree.only("v2/index-");
-        byte[] table = tree.get(index).clone();
-        ByteBuffer words = ByteBuffer.wrap(table).order(ByteOrder.LITTLE_ENDIAN);
-        for (int slot = 0, done = 0; done < 1; slot++) {
-            if (words.getLong(slot * Index.SLOT_BYTES + 8) != 0) {
-                words.putLong(slot * Index.SLOT_BYTES + 24, Long.MIN_VALUE + 5);
-                done++;
-            }
-        }
-        tree.with(index, table).writeTo(directory);
-        try (LocalTier tier = open(EvictionPolicy.LRU)) {
-            store(tier, 8);
-            int last = there(tier, old.subList(old.size() - 8, old.size()));
-            assertTrue(last >= 7, () -> "of the last eight " + last + " are left");
-            assertTrue(there(tier, old) < old.size() - 3, "some had to leave");
+    @DisplayName("E1 L3 a stamp below zero, which rotted, is a wrong one as well; one of a moment ago is not")
+    void wrongStamps() throws Exception {
+        long now = 1_800_000_000_000_000L;
+        Index index = Index.create(directory.resolve("table"), 1, Index.MIN_SLOTS);
+        long[] stamps = {now, now + 1_000_000, now + 3_600_000_000L, -5, Long.MIN_VALUE + 5};
+        for (int tag = 0; tag < stamps.length; tag++) {
+            assertEquals(1, index.insert(tag + 1, Tail.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
+            int slot = index.find(tag + 1, Tail.location(1, tag + 1));
+            assertEquals(tag > 1, index.hasWrongStamp(slot, now), "stamp " + stamps[tag]);
+            index.correctStamps(slot, now, now - 7);
+            assertEquals(tag > 1 ? now - 7 : stamps[tag], index.usedMicros(slot));
+            assertEquals(now / 1_000_000, index.storedSeconds(slot));
         }
     }
 }
