@@ -117,7 +117,7 @@ final class Appender {
         long end = leave(files, next);
         if (end != 0) {
             try {
-                files.segments().get(Tail.segment(end)).cut(Tail.offset(end));
+                Disposer.cutLast(files, files.segments().get(Tail.segment(end)), Tail.offset(end));
             } catch (NoSuchFileException e) {
                 return; // somebody removed it
             }

@@ -135,7 +135,7 @@ final class Commit {
 
     private void enter(StoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
         State state = files.state();
-        Index index = roomy(files);
+        Index index = roomy(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
         announce(state, index, location, shelf.tag(id), replaced);
         int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
@@ -196,13 +196,13 @@ final class Commit {
     }
 
     /** The index, with room for one more entry. */
-    private Index roomy(StoreFiles files) throws IOException {
+    private Index roomy(StoreFiles files, long nowMicros) throws IOException {
         Index index = files.index();
         State state = files.state();
         if (!index.isFull(state.get(State.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(State.LIVE_ENTRIES)))) {
             return index;
         }
-        index.writeUses();
+        index.writeUses(nowMicros);
         return Recovery.replaceIndex(files, index, index.generation() + 1, Index.slotsFor(index.countEntries() + 1), store.steps());
     }
 

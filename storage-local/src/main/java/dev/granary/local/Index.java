@@ -41,6 +41,8 @@ final class Index {
     private static final int EXTENT = 16;
     private static final int USED = 24;
     private static final int USES_CHUNK = 512;
+    private static final long MICROS = 1_000_000;
+    private static final long AHEAD_MICROS = 60 * MICROS;
     private static final int WRITTEN_AT_ONCE = 1 << 18;
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -127,6 +129,28 @@ final class Index {
             entries += Tail.isLocation(location(slot)) ? 1 : 0;
         }
         return entries;
+    }
+
+    /** The unit behind the last entry in that segment; 0 where it has none. Looks at all slots. */
+    long endIn(int segment) {
+        long end = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            if (location > 0 && location >>> Tail.SEGMENT_SHIFT == segment) {
+                end = Math.max(end, Tail.unit(location) + units(slot));
+            }
+        }
+        return end;
+    }
+
+    /** What the entries in that segment take. Looks at all slots. */
+    long unitsIn(int segment) {
+        long units = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            units += location > 0 && location >>> Tail.SEGMENT_SHIFT == segment ? units(slot) : 0;
+        }
+        return units;
     }
 
     /** What slots of ids with this hash are marked with. */
@@ -233,13 +257,34 @@ final class Index {
         chunk[slot % USES_CHUNK] = micros; // racing threads used it at the same moment
     }
 
-    /** Writes the uses that were noted. */
-    void writeUses() {
+    /** Writes the uses that were noted. A stamp of a wrong clock gives way to any use. */
+    void writeUses(long nowMicros) {
         eachUse((slot, micros) -> {
-            if (usedMicros(slot) < micros) {
+            long known = usedMicros(slot);
+            if (known < micros || isOfWrongClock(known, nowMicros)) {
                 set(slot, USED, micros);
             }
         });
+    }
+
+    /** True where a stamp of the slot is of a clock that was wrong: later than now, or below 0. */
+    boolean hasWrongStamp(int slot, long nowMicros) {
+        return location(slot) != 0 && (isOfWrongClock(usedMicros(slot), nowMicros) || isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros));
+    }
+
+    /** Sets such stamps of a slot to {@code micros}. Under the commit lock. */
+    void correctStamps(int slot, long nowMicros, long micros) {
+        if (isOfWrongClock(usedMicros(slot), nowMicros)) {
+            set(slot, USED, micros);
+        }
+        if (isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
+            set(slot, EXTENT, micros / MICROS << Integer.SIZE | units(slot));
+        }
+    }
+
+    /** Others may have stamped it since this process looked at the clock. */
+    private static boolean isOfWrongClock(long micros, long nowMicros) {
+        return micros < 0 || micros > nowMicros + AHEAD_MICROS;
     }
 
     /** Notes in {@code successor} the uses that were noted here. */

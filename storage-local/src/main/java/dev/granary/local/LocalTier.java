@@ -43,7 +43,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         this.shelf = new Shelf(naming);
         this.commit = new Commit(store, shelf);
         this.uses = new Uses(store, config.clock(), config.background(), trouble);
-        this.sweep = new Sweep(store, shelf, trouble);
+        this.sweep = new Sweep(store, shelf, uses, trouble);
         this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
         this.aftercare = new Aftercare(store, commit, uses, config.policy(), trouble);
         this.storing = new Storing(store, shelf, commit, bound, uses, aftercare, trouble);
@@ -128,7 +128,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         LocalTier _ = aftercare.looking(() -> {
             StoreFiles files = store.files();
             if (files != null) {
-                files.writeUses();
+                files.writeUses(uses.nowMicros());
                 shelf.list(files, visitor);
             }
             return this;

@@ -24,11 +24,13 @@ final class Reclaim {
     private final SegmentStore store;
     private final Appender appender;
     private final Rot rot;
+    private final Disposer disposer;
     private boolean canPunch = HolePunch.isPossible(); // only the one thread that sweeps looks at it
 
     Reclaim(SegmentStore store, Shelf shelf) {
         this.store = store;
         this.rot = new Rot(store, shelf);
+        this.disposer = new Disposer(store);
         this.appender = new Appender(store);
     }
 
@@ -76,9 +78,12 @@ final class Reclaim {
         for (Sealed each : sealed) {
             measure(each, snapshot);
         }
-        sealed.removeIf(this::removeIfEmpty);
+        if (!disposer.confirms(files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
+            return; // the index has entries that this plan does not know: the next sweep makes another
+        }
+        sealed.removeIf(each -> removeIfEmpty(files, each));
         for (Sealed each : sealed) {
-            shrink(each, snapshot);
+            shrink(files, each, snapshot);
         }
         compact(files, sealed, snapshot, capacity, tolerated);
         store.change(locked -> count(locked, sealed));
@@ -87,11 +92,7 @@ final class Reclaim {
     /** Ends the last segment where it is worth giving back what is in it. */
     private void sealIfWasteful(StoreFiles files, long tolerated) throws IOException {
         long tail = files.state().tail();
-        Snapshot snapshot = Snapshot.of(files.index());
-        long live = 0;
-        for (int rank = snapshot.firstOf(Tail.segment(tail)); rank < snapshot.size(); rank++) {
-            live += snapshot.units(rank);
-        }
+        long live = files.index().unitsIn(Tail.segment(tail));
         long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
         if (tail != 0 && dead > tolerated) {
             store.change(locked -> {
@@ -108,7 +109,7 @@ final class Reclaim {
         List<Sealed> sealed = new ArrayList<>();
         store.change(locked -> {
             int last = Tail.segment(locked.state().tail());
-            Recovery.removeOldIndexes(locked);
+            Disposer.removeOtherIndexes(locked);
             List<Integer> numbers = new ArrayList<>();
             locked.layout().eachSegment((_, number) -> numbers.add((int) number));
             for (int number : numbers) {
@@ -150,36 +151,35 @@ final class Reclaim {
         sealed.disk = sealed.length;
     }
 
-    private boolean removeIfEmpty(Sealed sealed) {
+    private boolean removeIfEmpty(StoreFiles files, Sealed sealed) {
         if (sealed.behind > sealed.first) {
             return false;
         }
         try {
-            remove(sealed);
+            remove(files, sealed);
             return true;
         } catch (IOException e) {
             return false; // the next sweep tries again
         }
     }
 
-    private void remove(Sealed sealed) throws IOException {
+    private void remove(StoreFiles files, Sealed sealed) throws IOException {
         Segment segment = sealed.segment;
-        segment.setPhase(Segment.Phase.GONE);
+        disposer.markGone(files, segment);
         store.steps().done(Step.MARKED_GONE);
         if (canPunch && sealed.length > Holes.BLOCK) { // frees the disk although others still have it mapped
             try {
-                Holes.punchAll(segment, sealed.length);
+                disposer.empty(files, segment, sealed.length);
+            } catch (Disposer.StaleException e) {
+                throw e;
             } catch (IOException | RuntimeException | LinkageError e) {
                 canPunch = false; // the disk is free when the last of them lets go
             }
         }
-        Files.deleteIfExists(segment.file());
+        disposer.remove(files, segment);
         store.steps().done(Step.REMOVED);
         discount(Tail.units(sealed.disk));
-        StoreFiles files = store.files();
-        if (files != null) {
-            files.segments().drop(segment);
-        }
+        files.segments().drop(segment);
     }
 
     /** Tells at once what was given back, so that no store takes the directory for full meanwhile; the count at the end is exact. */
@@ -196,10 +196,10 @@ final class Reclaim {
     }
 
     /** Cuts off what is behind the last entry and punches holes between the others, where that was not done since the last entry left. */
-    private void shrink(Sealed sealed, Snapshot snapshot) throws IOException {
+    private void shrink(StoreFiles files, Sealed sealed, Snapshot snapshot) throws IOException {
         Holes holes = Holes.between(snapshot, sealed.first, sealed.behind, sealed.length);
         if (holes.end() < sealed.length) {
-            sealed.segment.cut(holes.end());
+            disposer.cut(files, sealed.segment, holes.end());
             sealed.length = holes.end();
         }
         sealed.disk = holes.end();
@@ -209,10 +209,12 @@ final class Reclaim {
         long mark = sealed.liveUnits + 1;
         try {
             if (sealed.segment.punched() != mark) {
-                holes.punch(sealed.segment, store.steps());
+                disposer.punch(files, sealed.segment, holes);
                 sealed.segment.setPunched(mark);
             }
             sealed.disk = holes.blocks();
+        } catch (Disposer.StaleException e) {
+            throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
             canPunch = false; // this file system or system has none: copying does it
         }
@@ -231,9 +233,9 @@ final class Reclaim {
         for (Sealed each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
             boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;
-            if ((isSparse || isWasteful) && move(files, each, snapshot, capacity)) {
+            if ((isSparse || isWasteful) && move(files, each, snapshot, capacity) && disposer.confirmsEmpty(files, each.segment)) {
                 disk -= each.wasted();
-                remove(each);
+                remove(files, each);
                 sealed.remove(each);
             }
         }

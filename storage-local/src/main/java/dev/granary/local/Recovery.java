@@ -145,18 +145,8 @@ final class Recovery {
         state.set(State.GENERATION, generation);
         files.use(fresh);
         steps.done(Step.INDEX_REPLACED);
-        removeOldIndexes(files);
+        Disposer.removeOtherIndexes(files);
         return fresh;
-    }
-
-    /** Removes the indexes of all generations but the present. */
-    static void removeOldIndexes(StoreFiles files) throws IOException {
-        long present = files.state().get(State.GENERATION);
-        files.layout().eachIndex((file, generation) -> {
-            if (generation != present) {
-                Files.deleteIfExists(file);
-            }
-        });
     }
 
     /** What the directory shows of a store whose state cannot be relied on. */

@@ -85,6 +85,16 @@ final class Snapshot {
         return low;
     }
 
+    /** True where it has an entry there that takes as much, or more. */
+    boolean has(long location, long wanted) {
+        for (int rank = firstFrom(location); rank < locations.length && locations[rank] == location; rank++) {
+            if (units(rank) >= wanted) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     int size() {
         return locations.length;
     }

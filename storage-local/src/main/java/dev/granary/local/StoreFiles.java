@@ -81,9 +81,9 @@ final class StoreFiles {
         state.restoreLength(layout.state());
     }
 
-    void writeUses() throws IOException {
+    void writeUses(long nowMicros) throws IOException {
         if (state.isWritable()) {
-            index().writeUses();
+            index().writeUses(nowMicros);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -13,16 +14,19 @@ final class Sweep {
 
     private static final int MOST_WASTED_FRACTION = 16;
     private static final int AT_ONCE = 256;
+    private static final long WRONG_CLOCK_AGE_MICROS = TimeUnit.HOURS.toMicros(1);
 
     private final SegmentStore store;
     private final Reclaim reclaim;
+    private final Uses uses;
     private final Trouble trouble;
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
 
-    Sweep(SegmentStore store, Shelf shelf, Trouble trouble) {
+    Sweep(SegmentStore store, Shelf shelf, Uses uses, Trouble trouble) {
         this.store = store;
         this.reclaim = new Reclaim(store, shelf);
+        this.uses = uses;
         this.trouble = trouble;
     }
 
@@ -70,7 +74,9 @@ final class Sweep {
     }
 
     private void evict(StoreFiles files, long keptUnits, EvictionPolicy policy) throws IOException {
-        files.writeUses();
+        long now = uses.nowMicros();
+        files.writeUses(now);
+        correctStamps(files, now);
         Snapshot snapshot = Snapshot.of(files.index());
         long disk = files.state().diskUnits();
         long live = Math.min(snapshot.allUnits(), disk); // a length that rotted must not empty the store
@@ -86,6 +92,31 @@ final class Sweep {
             store.change(locked -> evict(locked, snapshot, ranks, first, behind));
             store.steps().done(Step.EVICTED);
         }
+    }
+
+    /**
+     * Corrects stamps that are later than now: they were made while the clock was ahead, at a time that nobody knows. They become an hour old,
+     * else their entries would stay until real time catches up, and all that is stored until then would leave in their place.
+     */
+    private void correctStamps(StoreFiles files, long now) throws IOException {
+        Index seen = files.index();
+        for (int slot = 0; slot < seen.count(); slot++) {
+            if (seen.hasWrongStamp(slot, now)) {
+                store.change(this::correctStamps);
+                return;
+            }
+        }
+    }
+
+    private boolean correctStamps(StoreFiles files) throws IOException {
+        Index index = files.index();
+        long now = uses.nowMicros();
+        for (int slot = 0; slot < index.count(); slot++) {
+            if (index.hasWrongStamp(slot, now)) {
+                index.correctStamps(slot, now, Math.max(0, now - WRONG_CLOCK_AGE_MICROS));
+            }
+        }
+        return true;
     }
 
     private boolean evict(StoreFiles files, Snapshot snapshot, int[] ranks, int first, int behind) throws IOException {

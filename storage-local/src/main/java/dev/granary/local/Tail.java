@@ -13,7 +13,10 @@ final class Tail {
     /** No segment has a higher number. */
     static final int LAST_SEGMENT = (1 << 24) - 1;
 
-    private static final int UNIT_BITS = 26;
+    /** A location is a segment's number, shifted by so many bits, and a unit. */
+    static final int SEGMENT_SHIFT = 26;
+
+    private static final int UNIT_BITS = SEGMENT_SHIFT;
     private static final int CHECK_BITS = 14;
     private static final long CHECK_FACTOR = 0x9e3779b97f4a7c15L; // 2^64 divided by the golden ratio: any flipped bit changes the high ones
 

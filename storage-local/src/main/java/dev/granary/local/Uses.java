@@ -77,7 +77,7 @@ final class Uses {
         try {
             StoreFiles files = store.files();
             if (files != null) {
-                files.writeUses();
+                files.writeUses(nowMicros());
                 files.segments().dropGone();
             }
         } catch (IOException | InternalError e) {

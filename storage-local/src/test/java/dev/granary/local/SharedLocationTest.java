@@ -69,8 +69,9 @@ final class SharedLocationTest {
     @ValueSource(booleans = {true, false})
     @DisplayName("D4 L2 the newest segment is lost and the index is not: nothing that is stored afterwards is lost, and counts equal the survey")
     void newestSegmentLost(boolean stateToo) throws Exception {
+        List<Entry> before;
         try (LocalTier tier = open(Boot.mark() + 1)) {
-            store(tier, "before", 200, SIZE);
+            before = store(tier, "before", 200, SIZE);
         }
         List<Path> segments = Invariants.segmentFiles(directory());
         Files.delete(segments.getLast());
@@ -80,6 +81,8 @@ final class SharedLocationTest {
         try (LocalTier tier = open(Boot.mark())) {
             List<Entry> after = store(tier, "after", 200, SIZE / 2);
             assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+            long entries = tier.survey().entries();
+            assertEquals(hits(tier, before) + after.size(), entries, "what has no file left with the first change");
             tier.reclaim();
             assertEquals(after.size(), hits(tier, after));
             assertEquals(tier.survey().entryBytes(), tier.usedBytes());

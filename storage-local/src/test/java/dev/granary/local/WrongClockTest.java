@@ -1,0 +1,113 @@
+package dev.granary.local;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A clock that was ahead for a while: what it stamped must not stay for ever, nor push out what is stored afterwards. */
+final class WrongClockTest {
+    private static final int SIZE = 10_000;
+    private static final int ROOM = 20;
+    private static final long CAPACITY = ROOM * (SIZE + 700L);
+
+    private final TestEntries entries = new TestEntries("WrongClockTest");
+    private final TestClock clock = new TestClock();
+
+    @TempDir
+    private Path directory;
+
+    @AfterEach
+    void invariants() throws IOException, LocalDirectoryException {
+        Invariants.check(directory);
+    }
+
+    private LocalTier open(EvictionPolicy policy) throws LocalDirectoryException {
+        return LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).clock(clock).policy(policy).background(Runnable::run).build());
+    }
+
+    private List<Entry> store(LocalTier tier, int count) {
+        List<Entry> stored = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Entry entry = entries.entry(SIZE);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
+            stored.add(entry);
+            clock.advance(Duration.ofSeconds(1));
+        }
+        return stored;
+    }
+
+    private static int there(LocalTier tier, List<Entry> some) {
+        return (int) some.stream().filter(entry -> Invariants.isThere(tier, entry)).count();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LRU, 1", "LRU, 8760", "FIFO, 1", "FIFO, 8760"})
+    @DisplayName("E1 L3 a clock was ahead and is right again: what is stored then stays, and what the wrong time stamped leaves in its turn")
+    void wasAhead(EvictionPolicy policy, int hours) throws Exception {
+        clock.advance(Duration.ofHours(hours));
+        List<Entry> wrong;
+        try (LocalTier tier = open(policy)) {
+            wrong = store(tier, ROOM);
+        }
+        clock.advance(Duration.ofHours(-hours));
+        try (LocalTier tier = open(policy)) {
+            List<Entry> right = store(tier, ROOM / 2);
+            assertEquals(right.size(), there(tier, right), "evicted at once");
+            assertTrue(there(tier, wrong) >= ROOM / 2 - 3, () -> there(tier, wrong) + " are left: no more leave than must");
+            List<Entry> more = store(tier, ROOM);
+            assertEquals(0, there(tier, wrong), "they leave in their turn");
+            assertTrue(there(tier, more) >= ROOM - 2);
+        }
+    }
+
+    @Test
+    @DisplayName("E1 L3 what the wrong time stamped and is used since stays before what is not used")
+    void usedSince() throws Exception {
+        clock.advance(Duration.ofDays(300));
+        List<Entry> wrong;
+        try (LocalTier tier = open(EvictionPolicy.LRU)) {
+            wrong = store(tier, ROOM);
+        }
+        clock.advance(Duration.ofDays(-300));
+        try (LocalTier tier = open(EvictionPolicy.LRU)) {
+            List<Entry> used = wrong.subList(0, 3); // the first to leave otherwise
+            for (Entry entry : used) {
+                assertHit(entry, tier.load(entry.id()));
+            }
+            store(tier, ROOM / 2);
+            assertEquals(used.size(), there(tier, used));
+        }
+    }
+
+    @Test
+    @DisplayName("E1 L3 a stamp below zero, which rotted, is a wrong one as well; one of a moment ago is not")
+    void wrongStamps() throws Exception {
+        long now = 1_800_000_000_000_000L;
+        Index index = Index.create(directory.resolve("table"), 1, Index.MIN_SLOTS);
+        long[] stamps = {now, now + 1_000_000, now + 3_600_000_000L, -5, Long.MIN_VALUE + 5};
+        for (int tag = 0; tag < stamps.length; tag++) {
+            assertEquals(1, index.insert(tag + 1, Tail.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
+            int slot = index.find(tag + 1, Tail.location(1, tag + 1));
+            assertEquals(tag > 1, index.hasWrongStamp(slot, now), "stamp " + stamps[tag]);
+            index.correctStamps(slot, now, now - 7);
+            assertEquals(tag > 1 ? now - 7 : stamps[tag], index.usedMicros(slot));
+            assertEquals(now / 1_000_000, index.storedSeconds(slot));
+        }
+    }
+}
