@@ -1,5 +1,6 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.cache.build.StackRoom;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 
@@ -18,6 +19,7 @@ final class FixedGroups {
 
     /** Runs a launch that returns when the kernel has run. */
     static void launch(Runnable launch) {
+        StackRoom.requireLittle(); // a lock that is not let go would stop all others
         LOCK.readLock().lock();
         try {
             launch.run();
@@ -28,6 +30,7 @@ final class FixedGroups {
 
     /** Asks for a binary. */
     static <T> T take(Supplier<T> taking) {
+        StackRoom.require();
         LOCK.writeLock().lock();
         try {
             return taking.get();

@@ -54,7 +54,7 @@ final class KeptPrimitives {
         for (OpenClPrimitive primitive : List.copyOf(compiledHere)) { // without its lock: taking binaries may last
             try {
                 primitive.leaveEngine(engine);
-            } catch (RuntimeException e) { // it will be compiled once more; the engine must close all the same
+            } catch (RuntimeException | Error e) { // it will be compiled once more; the engine must close all the same
                 LOG.warn("{}: its binaries cannot be taken: {}", primitive, e.getMessage());
             }
         }

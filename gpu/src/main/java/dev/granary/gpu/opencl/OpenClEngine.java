@@ -52,7 +52,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         this.programs = new Programs(binding, context, device.handle());
         try {
             this.queue = binding.createQueue(context, device.handle());
-        } catch (OpenClException e) {
+        } catch (OpenClException | Error e) {
             binding.releaseContext(context);
             throw e;
         }
@@ -188,6 +188,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     @Override
     public void close() {
+        StackRoom.require();
         closing.lock();
         try {
             if (!refuseUse()) {
@@ -326,7 +327,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         try {
             buffer.writeFrom(content);
             return buffer;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             buffer.close();
             throw e;
         }

@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.build.StackRoom;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
@@ -80,6 +81,7 @@ public final class OpenClPrimitive implements Primitive {
      * driver hands out none, or where the engine was closed before they were taken.
      */
     KernelBinaries binariesForEngines() {
+        StackRoom.require(); // a lock that is not let go would stop all others
         taking.lock(); // not the monitor: asking the driver may take as long as compiling, and others load meanwhile
         try {
             return takenOrTake();

@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.build.StackEdge;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -189,5 +191,81 @@ class CreationFailuresTest {
         CompositeDescriptor<Plan.Named> outer = CompositeDescriptor.builder(Plan.TARGET, new Plan.Named("outer"), elsewhere).build();
         assertTrue(String.valueOf(assertThrows(IllegalArgumentException.class, () -> composites.primitive(Plan.ENGINES, outer)).getMessage())
                 .contains("_three_"));
+    }
+
+    private static CompositePrimitive create(Plan plan, String name) {
+        try {
+            return plan.create(name);
+        } catch (CompileException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 parts that nest to the end of the stack: nobody waits, nothing is kept of what failed, and each can be created afterwards")
+    void deeplyNested() throws InterruptedException {
+        Plan plan = new Plan(composites, Plan.Way.ONE_BY_ONE);
+        Map<String, List<String>> chain = new HashMap<>();
+        for (int i = 0; i < 20_000; i++) {
+            chain.put("n" + i, List.of("n" + (i + 1)));
+        }
+        for (int round = 0; round < 10; round++) {
+            plan.parts = chain;
+            int before = plan.creations.get();
+            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(plan, "n0")), "deep", (256L << 10) + round * 80L);
+            thread.start();
+            thread.join();
+            assertEquals(0, composites.waiting());
+            assertEquals(0, composites.statistics().size());
+            int deepest = plan.creations.get() - before;
+            plan.parts = Map.of();
+            assertTimeoutPreemptively(GENEROUS, () -> {
+                for (int i = 0; i < deepest + 2; i++) {
+                    create(plan, "n" + i);
+                }
+            });
+            composites.setCapacity(0);
+            composites.setCapacity(1024);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 a creation at each depth from the end of the stack: nobody waits, and each can be created afterwards")
+    void anyDepth() throws InterruptedException {
+        Plan plan = new Plan(composites, Plan.Way.ONE_BY_ONE);
+        Map<String, List<String>> parts = new HashMap<>();
+        for (int i = 0; i < 200; i++) {
+            parts.put("n" + i, List.of("part " + i));
+        }
+        plan.parts = parts;
+        for (int round = 0; round < 3; round++) {
+            StackEdge.run(200, round, level -> create(plan, "n" + level));
+            assertEquals(0, composites.waiting());
+            assertTimeoutPreemptively(GENEROUS, () -> {
+                for (int i = 0; i < 200; i++) {
+                    create(plan, "n" + i);
+                }
+            });
+            assertEquals(400, composites.statistics().size());
+            composites.setCapacity(0);
+            composites.setCapacity(1024);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 an error while one thing is closed does not keep the others open, and is the one that is thrown")
+    void errorInClosing() {
+        List<String> closed = new ArrayList<>();
+        StackOverflowError error = new StackOverflowError("on purpose");
+        List<Closing.Closeable> things = List.of(() -> closed.add("first"), () -> {
+            throw error;
+        }, () -> closed.add("last"));
+        assertSame(error, assertThrows(StackOverflowError.class, () -> Closing.all(things)));
+        assertEquals(List.of("first", "last"), closed);
+        IllegalStateException first = new IllegalStateException("first");
+        Closing.after(first, () -> {
+            throw error;
+        });
+        assertSame(error, first.getSuppressed()[0]);
     }
 }
