@@ -26,12 +26,10 @@ class BucketFuzzTest {
     @Test
     @DisplayName("Fuzz: a marker is known, newer or broken, and a known one is written again")
     void marker() {
-        byte[] sound = new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.values()[0], 1_000_000, "granary 0.1.0").json();
+        byte[] sound = new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.UNTESTED, 1_000_000, "granary 0.1.0").json();
         Fuzzer.run(FuzzTarget.of("marker", List.of(sound, "{\"format\":2}".getBytes(UTF_8), new String(sound, UTF_8).replaceAll("\"1970[^\"]*\"", "\"" + DATES.getFirst() + "\"").getBytes(UTF_8)), bytes -> {
-            switch (StoreMarker.parse(bytes)) {
-                case StoreMarker.Parsed.Known known -> assertTrue(known.marker().json().length > 0);
-                case StoreMarker.Parsed.Newer _ -> assertTrue(bytes.length > 0);
-                case StoreMarker.Parsed.Broken _ -> assertTrue(bytes.length >= 0);
+            if (StoreMarker.parse(bytes) instanceof StoreMarker.Parsed.Known(StoreMarker marker)) {
+                assertTrue(marker.json().length > 0);
             }
         }).words(DATES).allocating(200));
     }

@@ -35,52 +35,52 @@ final class Mutator {
 
     private byte[] changed(byte[] bytes) {
         int at = random.nextInt(bytes.length + 1);
-        switch (random.nextInt(9)) {
-            case 0 -> {
-                if (at < bytes.length) {
-                    bytes[at] ^= (byte) (1 << random.nextInt(8));
-                }
-                return bytes;
-            }
-            case 1 -> {
-                if (at < bytes.length) {
-                    bytes[at] = (byte) random.nextInt();
-                }
-                return bytes;
-            }
-            case 2, 3 -> {
-                return withNumber(bytes);
-            }
-            case 4 -> {
-                return random.nextBoolean() ? Arrays.copyOf(bytes, at) : Arrays.copyOfRange(bytes, at, bytes.length);
-            }
-            case 5 -> {
-                byte[] other = any(target.seeds());
-                int from = random.nextInt(other.length + 1);
-                return spliced(bytes, at, at, Arrays.copyOfRange(other, from, random.nextInt(from, other.length + 1)));
-            }
-            case 6 -> {
-                int end = random.nextInt(at, bytes.length + 1);
-                byte[] piece = Arrays.copyOfRange(bytes, at, Math.min(end, at + 64));
-                byte[] many = new byte[piece.length * random.nextInt(4)];
-                for (int i = 0; i < many.length; i++) {
-                    many[i] = piece[i % piece.length];
-                }
-                return spliced(bytes, at, end, many);
-            }
-            case 7 -> {
-                byte[] noise = new byte[random.nextInt(1, 9)];
-                random.nextBytes(noise);
-                return spliced(bytes, at, at, noise);
-            }
-            default -> {
-                if (target.dictionary().isEmpty()) {
-                    return withNumber(bytes);
-                }
-                int end = random.nextBoolean() ? at : random.nextInt(at, Math.min(bytes.length, at + 8) + 1);
-                return spliced(bytes, at, end, any(target.dictionary()));
-            }
+        return switch (random.nextInt(9)) {
+            case 0 -> withByte(bytes, at, at < bytes.length ? bytes[at] ^ (1 << random.nextInt(8)) : 0);
+            case 1 -> withByte(bytes, at, random.nextInt());
+            case 2, 3 -> withNumber(bytes);
+            case 4 -> random.nextBoolean() ? Arrays.copyOf(bytes, at) : Arrays.copyOfRange(bytes, at, bytes.length);
+            case 5 -> withPieceOfAnother(bytes, at);
+            case 6 -> repeated(bytes, at, random.nextInt(at, bytes.length + 1));
+            case 7 -> withNoise(bytes, at);
+            default -> withWord(bytes, at);
+        };
+    }
+
+    private static byte[] withByte(byte[] bytes, int at, int value) {
+        if (at < bytes.length) {
+            bytes[at] = (byte) value;
         }
+        return bytes;
+    }
+
+    private byte[] withPieceOfAnother(byte[] bytes, int at) {
+        byte[] other = any(target.seeds());
+        int from = random.nextInt(other.length + 1);
+        return spliced(bytes, at, at, Arrays.copyOfRange(other, from, random.nextInt(from, other.length + 1)));
+    }
+
+    private byte[] repeated(byte[] bytes, int from, int to) {
+        byte[] piece = Arrays.copyOfRange(bytes, from, Math.min(to, from + 64));
+        byte[] many = new byte[piece.length * random.nextInt(4)];
+        for (int i = 0; i < many.length; i++) {
+            many[i] = piece[i % piece.length];
+        }
+        return spliced(bytes, from, to, many);
+    }
+
+    private byte[] withNoise(byte[] bytes, int at) {
+        byte[] noise = new byte[random.nextInt(1, 9)];
+        random.nextBytes(noise);
+        return spliced(bytes, at, at, noise);
+    }
+
+    private byte[] withWord(byte[] bytes, int at) {
+        if (target.dictionary().isEmpty()) {
+            return withNumber(bytes);
+        }
+        int end = random.nextBoolean() ? at : random.nextInt(at, Math.min(bytes.length, at + 8) + 1);
+        return spliced(bytes, at, end, any(target.dictionary()));
     }
 
     private byte[] withNumber(byte[] bytes) {

@@ -131,7 +131,7 @@ public final class PackIndex {
         int rowsChecksum = footer.getInt();
         byte[] target = new byte[Sha256.BYTES];
         footer.get(target);
-        if (count < 0 || (long) count * ROW_BYTES != rowBytes || offset != indexOffset) {
+        if (count < 0 || offset < HEADER_BYTES || (long) count * ROW_BYTES != rowBytes || offset != indexOffset) {
             return new Read.Bad(Damage.CORRUPT, "the lengths in the footer do not add up");
         }
         if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {

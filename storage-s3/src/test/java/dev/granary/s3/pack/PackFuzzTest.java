@@ -2,8 +2,10 @@ package dev.granary.s3.pack;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.fuzz.FuzzTarget;
@@ -80,6 +82,18 @@ class PackFuzzTest {
                 }
             }
         }).repaired(PackFuzzTest::repairedIndex));
+    }
+
+    @Test
+    @DisplayName("An index that begins before its pack's header ends is CORRUPT, whatever its rows say: nothing overflows")
+    void indexAtANegativeOffset() {
+        Pack pack = pack(1);
+        for (long offset : new long[] {Long.MIN_VALUE, Long.MIN_VALUE + 31, -1, 0, PackIndex.HEADER_BYTES - 1}) {
+            byte[] tail = Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length);
+            ByteBuffer.wrap(tail).putLong(tail.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT, offset);
+            PackIndex.Read read = PackIndex.decode(repairedIndex(tail), offset, TestPacks.NAMESPACE);
+            assertEquals(Damage.CORRUPT, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+        }
     }
 
     @Test
