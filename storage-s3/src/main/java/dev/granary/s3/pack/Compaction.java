@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -127,7 +128,7 @@ public final class Compaction {
         redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>()).put(one.place(), one.entry()));
         Set<CompactionPlan.OldPack> unsound = new LinkedHashSet<>();
         byPack.forEach((old, entries) -> repacking.check(old.pack(), List.copyOf(entries.keySet()),
-                place -> removable.add(new BucketRemover.Copied(entries.get(place), old.pack())), _ -> unsound.add(old)));
+                place -> removable.add(new BucketRemover.Copied(Objects.requireNonNull(entries.get(place)), old.pack())), _ -> unsound.add(old)));
         return unsound;
     }
 

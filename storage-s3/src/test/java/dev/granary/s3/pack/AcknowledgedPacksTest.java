@@ -170,7 +170,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published, found, and what warms learns of them")
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published and found, also by what warms a node")
     void withoutListing() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> first = some(3);
@@ -207,14 +207,20 @@ class AcknowledgedPacksTest {
     @Test
     @DisplayName("B2 where nothing may be read 403 is no absence: unavailable for readers, a failure with the cause for writers")
     void forbidden() {
-        assertStored(populate(store, some(2)));
+        List<Entry> stored = some(2);
+        assertStored(populate(store, stored));
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store));
         Failure no = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
         store.plan(FaultPlan.when(request -> request.operation().startsWith("GET") || request.operation().equals("HEAD"), new Fault.Lost(no)));
         assertInstanceOf(ManifestLog.Newest.Unavailable.class, bucket.log().newest(Manifest.NONE));
+        assertInstanceOf(PackAnswer.Unavailable.class, packs.load(stored.getFirst().id(), store));
         populate(store, some(2)).forEach(result ->
                 assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("AccessDenied"), result::toString));
         store.plan(FaultPlan.SOUND);
         assertEquals(1, bucket.newest().number());
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store), "the pack was never taken for a lost one");
+        packs.close();
     }
 
     @Test
@@ -344,6 +350,7 @@ class AcknowledgedPacksTest {
             batches.add(some(2));
             assertStored(populate(server, batches.getLast()));
         }
+        assertEquals("5", new String(store.body(TestPacks.KEYS.hint()), US_ASCII), "a hint that is never written expires");
         bucket.remove(bucket.newest().packs().getFirst());
         store.remove(TestPacks.KEYS.manifest(1));
         List<Entry> young = batches.subList(1, 5).stream().flatMap(List::stream).toList();

@@ -178,6 +178,25 @@ class ManifestCommitTest {
     }
 
     @Test
+    @DisplayName("B3 409 or 412 to a manifest that has landed: mine, and nobody is asked for another plan")
+    void landedAllTheSame() {
+        for (Fault fault : List.of(new Fault.Conflicting(Fault.Moment.AFTER), new Fault.PreconditionFailed(Fault.Moment.AFTER))) {
+            store.keys().forEach(store::remove);
+            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+            BEFORE.forEach(_ -> store.script(new Fault.None()));
+            store.script(fault);
+            int[] plans = {0};
+            Committed committed = log.commit(base -> {
+                plans[0]++;
+                return Optional.of(base.plus(mine));
+            });
+            assertEquals(1, TestPacks.done(committed).number());
+            assertEquals(1, plans[0]);
+            assertEquals(List.of(mine.name()), committed());
+        }
+    }
+
+    @Test
     @DisplayName("R3 a refusal is a failure, at any request that needs an answer, and nothing is committed")
     void refused() {
         for (int at = 1; at < 5; at++) {
