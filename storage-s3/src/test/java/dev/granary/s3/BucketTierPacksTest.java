@@ -263,6 +263,21 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("B8 the bucket does not say whether the manifest is still the newest: stored, and the next comparison of manifests tells")
+    void silentAfterStoring() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        packs.compactAndSeal();
+        tier.conditionalWrites();
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        store.plan(FaultPlan.SOUND);
+        timing.pass(config.manifestInterval().multipliedBy(4));
+        tier.load(entries.id());
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
     @DisplayName("B8 a process that only publishes learns that the target is sealed, too")
     void publishesOnly() {
         packs.publish(one);

@@ -107,12 +107,12 @@ public final class ManifestLog {
         }
     }
 
-    /** True if no later manifest follows {@code known}; false where nobody can say. */
-    boolean isNewest(Manifest known) {
+    /** True if no later manifest follows {@code known}; empty if the bucket does not say. */
+    Optional<Boolean> isNewest(Manifest known) {
         try {
-            return !chain.exists(known.number() + 1);
+            return Optional.of(!chain.exists(known.number() + 1));
         } catch (NoAnswer e) {
-            return false;
+            return Optional.empty();
         }
     }
 

@@ -148,8 +148,14 @@ final class TargetPacks {
             hasWrittenAlone = true;
             return new Unsealed.Done();
         }
-        if (mayLieAlone(id, store) && logs.apply(store).isNewest(catalogue.manifest())) {
-            return new Unsealed.Done();
+        if (!catalogue.isSurelyAbsent(id.hash())) {
+            Optional<Boolean> isNewest = logs.apply(store).isNewest(catalogue.manifest());
+            if (isNewest.isEmpty()) {
+                hasWrittenAlone = true;
+            }
+            if (isNewest.orElse(true)) {
+                return new Unsealed.Done();
+            }
         }
         Unsealed unsealed = unseal(store);
         refresh(store);
@@ -432,7 +438,7 @@ final class TargetPacks {
         readings.incrementAndGet();
     }
 
-    /** Where this process wrote outside of packs when there were none, somebody who had not seen that may have said that nothing lies there. */
+    /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */
     private void unsealIfWritten(Manifest newest, ObjectStore store) {
         if (hasWrittenAlone && newest.number() > 0) {
             hasWrittenAlone = newest.loose() == Manifest.Loose.NONE && unseal(store) instanceof Unsealed.Failed;

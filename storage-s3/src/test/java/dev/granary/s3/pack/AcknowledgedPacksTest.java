@@ -170,7 +170,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published, found, and what warms learns of them")
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: packs are published and found, also by what warms a node")
     void withoutListing() {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> first = some(3);
