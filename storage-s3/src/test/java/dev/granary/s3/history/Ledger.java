@@ -48,8 +48,8 @@ final class Ledger {
     /** Who has removed a pack. */
     enum Remover { PUBLISHER, COMPACTOR, OWNER }
 
-    /** An acknowledgement. */
-    record Ack(long atMillis, String said, boolean isEarly) {}
+    /** An acknowledgement, and the state of the bucket in which it was given. */
+    record Ack(long atMillis, String said, boolean isEarly, int version) {}
 
     Ledger(Bucket bucket, S3Config config, String namespace, boolean someMayNotList) {
         this.bucket = bucket;
@@ -141,7 +141,7 @@ final class Ledger {
 
     /** "Published" or "there already" was said: so it must be. */
     void acknowledge(Id id, String said, boolean isEarly) {
-        acknowledged.put(id, new Ack(bucket.nowMillis(), said, isEarly));
+        acknowledged.put(id, new Ack(bucket.nowMillis(), said, isEarly, bucket.version()));
         judge(Set.of(id));
     }
 
@@ -202,6 +202,12 @@ final class Ledger {
         if (ack != null && ack.isEarly()) {
             return Shape.B11_SAID_BEFORE_WRITTEN;
         }
+        if (ack != null && ack.said().endsWith("looked up") && bucket.version() == ack.version()) {
+            return Shape.SAID_BY_LOOK_UP;
+        }
+        if (isUnavailable(id)) {
+            return Shape.LOOK_UP_UNAVAILABLE;
+        }
         Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
         boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
         Manifest newest = newestManifest();
@@ -233,6 +239,12 @@ final class Ledger {
             }
         }
         return Shape.OTHER;
+    }
+
+    private boolean isUnavailable(Id id) {
+        try (TestProcess reader = reader(true)) {
+            return reader.tier().load(id) instanceof LoadResult.Unavailable;
+        }
     }
 
     private boolean isWhole(PackInfo pack) {

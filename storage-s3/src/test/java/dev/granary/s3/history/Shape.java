@@ -34,6 +34,10 @@ enum Shape {
     STUCK,
     /** A node that is warmed without trouble does not get it. */
     NOT_WARMED,
+    /** "There already" was said after a look-up that believed an older manifest, or the HEAD of a damaged entry. */
+    SAID_BY_LOOK_UP,
+    /** A look-up with an empty directory is unavailable, since the hint names no manifest. */
+    LOOK_UP_UNAVAILABLE,
     /** Anything else. */
     OTHER
 }
