@@ -56,6 +56,32 @@ class BucketListingTest {
     }
 
     @Test
+    @DisplayName("S12 S1 no target has a name that leads elsewhere: keys with dots alone, or of others, are no entries")
+    void targets() throws Exception {
+        String name = one.id().hash().hex();
+        for (String target : List.of("opencl/..", "opencl/.", "opencl/.x", "../x", "opencl/a/b", "opencl/" + "x".repeat(300))) {
+            packs.store.place("v1/" + target + "/e/" + name.substring(0, 2) + "/" + name, new byte[10], Marks.NONE);
+            packs.store.place("v1/" + target + "/m/newest", new byte[10], Marks.NONE);
+        }
+        assertEquals(List.of(), list());
+    }
+
+    @Test
+    @DisplayName("S6 what the visitor throws ends the listing, and is passed on")
+    void stopped() throws Exception {
+        tier.store(one);
+        tier.store(two);
+        IllegalStateException enough = new IllegalStateException("enough");
+        List<Catalog.Listed> seen = new ArrayList<>();
+        assertEquals(enough, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
+            seen.add(entry);
+            throw enough;
+        })));
+        assertEquals(1, seen.size());
+        assertEquals(2, list().size());
+    }
+
+    @Test
     @DisplayName("R18 a pack that is gone has nothing, and all others are told")
     void lostPack() throws Exception {
         PackInfo gone = packs.publish(one, two);

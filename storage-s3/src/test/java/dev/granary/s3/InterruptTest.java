@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Interrupts of callers, at any moment of any public call: they end a call sooner, and do nothing else. {@code granary.interrupts} is how many calls. */
 class InterruptTest {
-    private static final int CALLS = Integer.getInteger("granary.interrupts", 300);
+    private static final int CALLS = Integer.getInteger("granary.interrupts", 120);
     private static final int CONNECTIONS = 3;
     private static final int WORKERS = 6;
     private static final int STORED = 5;

@@ -13,6 +13,7 @@ import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Failure;
@@ -54,6 +55,35 @@ class LearnedCapabilitiesTest {
         int count = store.requests().size();
         store.forgetRequests();
         return count;
+    }
+
+    @Test
+    @DisplayName("F3 one marker with a date that milliseconds cannot tell stops no upload: what else it says is believed")
+    void dates() {
+        for (String date : List.of("+1000000000-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "+292278995-01-01T00:00:00Z", "yesterday", "")) {
+            MemoryObjectStore store = new MemoryObjectStore();
+            store.place(MARKER, ("{\"format\":1,\"conditionalWrites\":\"FULL\",\"conditionalDelete\":\"UNTESTED\",\"probed\":\"" + date + "\"}").getBytes(UTF_8),
+                    Marks.NONE);
+            publish(process(store));
+            assertEquals(List.of("GET", "PUT none-match"), store.requests(), date);
+            assertEquals(0, marker(store).probedMillis(), date);
+        }
+    }
+
+    @Test
+    @DisplayName("A7 the one who learns is interrupted: the next one asks again, and does not assume for minutes what nobody has found out")
+    void interrupted() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        store.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        BucketTier tier = process(store);
+        Thread.currentThread().interrupt();
+        tier.conditionalWrites();
+        assertTrue(Thread.interrupted());
+        assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        store.plan(FaultPlan.SOUND);
+        tier.conditionalWrites();
+        assertEquals(Optional.of(ConditionalWrites.FULL), tier.statistics().conditionalWrites());
+        assertEquals(ConditionalWrites.FULL, marker(store).writes());
     }
 
     @Test
