@@ -1,7 +1,7 @@
 package dev.granary.s3;
 
 import dev.granary.s3.store.Failure;
-import java.net.URI;
+import dev.granary.s3.store.Secrets;
 import java.util.Locale;
 
 /** Tells cause and cure of a failure to a person, one line each. */
@@ -15,7 +15,7 @@ final class Diagnosis {
     Diagnosis(S3Config config) {
         this.config = config;
         this.bucket = config.location().bucket();
-        this.server = config.connection().endpoint().map(URI::toString).orElse("Amazon S3");
+        this.server = config.connection().endpoint().map(address -> Secrets.hide(address.toString())).orElse("Amazon S3");
     }
 
     /** The server, as a person calls it. */
@@ -50,6 +50,8 @@ final class Diagnosis {
                             "checksum headers or the signed payload may be what it refuses: try the other client (--client "
                                     + (config.client() == S3Client.AWS ? "minio" : "aws") + "), or a newer server");
             case THROTTLED, SERVER -> new Finding.Problem(server + " fails (" + failure + ")", "look at the server's own log, and try again");
+            case NO_MEMORY -> new Finding.Problem(server + " sends more than this process has memory for (" + failure + ")",
+                    "check that it is an S3 server, or give the process a larger heap (-Xmx)");
             case BUSY, SUSPENDED -> new Finding.Problem("the bucket is left alone after failures (" + failure + ")", "try again in a minute");
             case CONFIGURATION -> new Finding.Problem("the client could not be set up: " + failure.message(), "change what the message names");
         };

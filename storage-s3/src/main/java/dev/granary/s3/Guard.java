@@ -106,11 +106,14 @@ final class Guard {
             R result = request.get();
             Optional<Failure> failed = failure.apply(result);
             long took = timing.nanos() - start;
-            if (isLast.test(failed)) {
+            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted(); // of this thread, and not of the bucket
+            if (isLast.test(failed) && !isOwn) {
                 record(failed, took);
                 recorded = true;
             }
-            listen(failed, start, recorded);
+            if (!isOwn) {
+                listen(failed, start, recorded);
+            }
             return result;
         } finally {
             bulkhead.release();
@@ -138,7 +141,9 @@ final class Guard {
         try {
             long start = timing.nanos();
             ListResult result = listing.get();
-            listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+            if (!Thread.currentThread().isInterrupted()) {
+                listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+            }
             return result;
         } finally {
             breaker.releasePermission();
@@ -172,7 +177,9 @@ final class Guard {
     }
 
     private Failure busy() {
-        return Failure.of(Failure.Kind.BUSY, "too many requests to " + location + " are waiting");
+        return Failure.of(Failure.Kind.BUSY, Thread.currentThread().isInterrupted()
+                ? "interrupted while waiting for a connection to " + location
+                : "too many requests to " + location + " are waiting");
     }
 
     BucketStatistics.Breaker state() {

@@ -154,7 +154,9 @@ final class LearnedCapabilities implements Capabilities {
 
     private void unlearned(Failure failure) {
         LOG.debug("what {} can do is not known: {}", config.location(), failure);
-        if (failure.isTransient() || failure.isUnsent()) {
+        if (Thread.currentThread().isInterrupted()) {
+            isProbed = false; // the failure is this thread's own, and says nothing of the server: the next one asks again
+        } else if (failure.isTransient() || failure.isUnsent()) {
             isProbed = false;
             silentSince = timing.nanos();
         } else if (known == null) {

@@ -42,7 +42,11 @@ final class Probe {
             Thread.currentThread().interrupt();
             return stopped(Failure.of(Failure.Kind.TIMEOUT, "interrupted while trying the bucket out"));
         } finally {
+            boolean wasInterrupted = Thread.interrupted(); // no client sends a request for a thread that is
             objects.deleteAll();
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.granary.s3;
 
+import dev.granary.cache.Damage;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
@@ -33,10 +34,11 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>not supported</td><td>inspect, where a trial shows that plain writes work; else as not allowed</td></tr>
  * <tr><td></td><td>not allowed</td><td>refused, or unknown where an earlier attempt may have landed; the tier is only read for a while</td></tr>
  * <tr><td>inspect (HEAD)</td><td>my put id</td><td>stored</td></tr>
- * <tr><td></td><td>same content hash, no suspicion</td><td>duplicate; refresh where it is old</td></tr>
+ * <tr><td></td><td>same content hash and length, no suspicion</td><td>duplicate; refresh where it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
  * <tr><td></td><td>absent</td><td>create again where no earlier attempt may still land; else unknown</td></tr>
  * <tr><td>examine (GET)</td><td>sound</td><td>duplicate (refresh where it is old) or divergent; the first stays</td></tr>
+ * <tr><td></td><td>of a newer format</td><td>divergent: a newer version of Granary reads it, and would replace this one's in turn</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>
@@ -201,7 +203,8 @@ final class Publisher {
         private Step inspect() throws InterruptedException {
             return switch (store.head(key)) {
                 case HeadResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
-                case HeadResult.Found found when existing == Existing.TRUSTED && found.marks().sha256().equals(marks.sha256()) ->
+                case HeadResult.Found found when existing == Existing.TRUSTED && found.bytes() == body.length
+                        && found.marks().sha256().equals(marks.sha256()) -> // another length is another metadata, or a part of an entry
                     duplicate(found.etag(), found.dates());
                 case HeadResult.Found found -> new Step.Examine(found.etag());
                 case HeadResult.Absent _ -> vanished();
@@ -216,6 +219,8 @@ final class Publisher {
                     case LoadResult.Hit hit when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
+                    case LoadResult.Damaged bad when bad.damage() == Damage.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
+                    case LoadResult.Damaged bad when bad.damage() == Damage.TOO_LARGE -> givenUp("the entry in the way cannot be read here: " + bad.detail());
                     case LoadResult.Damaged _ -> new Step.Replace(found.etag());
                     case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
                 };

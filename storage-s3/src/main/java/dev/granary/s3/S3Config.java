@@ -330,6 +330,12 @@ public final class S3Config {
             return this;
         }
 
+        /** How long to wait before a read is sent again, about; for tests. */
+        Builder retryPause(Duration pause) {
+            this.retryPause = positive(pause, "retry pause");
+            return this;
+        }
+
         /** From when on a request counts as slow for the circuit breaker; default 3 s. */
         public Builder slowCall(Duration slow) {
             this.slowCall = positive(slow, "slow call");

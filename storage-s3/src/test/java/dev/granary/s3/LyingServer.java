@@ -69,16 +69,16 @@ final class LyingServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.getLocalPort());
     }
 
-    /** How many requests came since the last {@link #tell}. */
+    /** How many requests came since the last {@link #tellEach}. */
     int requests() {
         return requests.get();
     }
 
     void tell(Lie lie) {
-        tell(_ -> lie);
+        tellEach(_ -> lie);
     }
 
-    void tell(Function<Request, Lie> next) {
+    void tellEach(Function<Request, Lie> next) {
         lies = next;
         requests.set(0);
     }
@@ -113,11 +113,11 @@ final class LyingServer implements AutoCloseable {
         };
     }
 
-    /** A whole answer; {@code headers} end with a line break each. */
+    /** A whole answer, the last on its connection; {@code headers} end with a line break each. */
     static Lie answer(String status, String headers, String body) {
         return out -> {
             byte[] bytes = body.getBytes(UTF_8);
-            out.write(("HTTP/1.1 " + status + "\r\n" + headers + "Content-Length: " + bytes.length + "\r\n\r\n").getBytes(ISO_8859_1));
+            out.write(("HTTP/1.1 " + status + "\r\n" + headers + "Connection: close\r\nContent-Length: " + bytes.length + "\r\n\r\n").getBytes(ISO_8859_1));
             out.write(bytes);
             out.flush();
         };
@@ -139,11 +139,8 @@ final class LyingServer implements AutoCloseable {
         try (connection) {
             InputStream in = new BufferedInputStream(connection.getInputStream());
             OutputStream out = connection.getOutputStream();
-            while (true) {
-                String head = head(in);
-                if (head.isEmpty()) {
-                    return;
-                }
+            String head = head(in);
+            if (!head.isEmpty()) {
                 requests.incrementAndGet();
                 if (head.toLowerCase(Locale.ROOT).contains("expect: 100-continue")) {
                     out.write("HTTP/1.1 100 Continue\r\n\r\n".getBytes(ISO_8859_1));
@@ -152,7 +149,8 @@ final class LyingServer implements AutoCloseable {
                     closing.await();
                 }
                 in.skipNBytes(length(head));
-                lies.apply(new Request(head.substring(0, head.indexOf("\r\n")))).tell(out);
+                Request request = new Request(head.substring(0, head.indexOf("\r\n")));
+                lies.apply(request).tell(out);
             }
         } catch (IOException e) {
             // the client went first, or the server closes

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
@@ -25,6 +26,7 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -36,6 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Every row of the publish protocol, and the races in it. */
 class PublisherTest {
     private static final String KEY = "v1/some/key";
+    private static final int VERSION_AT = 8;
     private static final Failure NOT_SUPPORTED = new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
 
     /** What is in the bucket before. */
@@ -74,6 +77,13 @@ class PublisherTest {
 
     private StoreResult publish() {
         return publisher.publish(entry, KEY, Existing.TRUSTED);
+    }
+
+    /** That entry as a version of Granary writes it that is newer than this one. */
+    private static byte[] newer(byte[] encoded) {
+        byte[] bytes = encoded.clone();
+        bytes[VERSION_AT]++;
+        return bytes;
     }
 
     private void place(Entry other) {
@@ -198,6 +208,41 @@ class PublisherTest {
         assertInstanceOf(StoreResult.Duplicate.class, publish());
         assertInstanceOf(StoreResult.Stored.class, publisher.publish(entry, KEY, Existing.SUSPECT));
         assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and not called a duplicate")
+    void cutWithItsMetadata() {
+        for (ConditionalWrites writes : ConditionalWrites.values()) {
+            capabilities.known = writes;
+            place(entry);
+            store.place(KEY, Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3), store.marks(KEY));
+            assertInstanceOf(StoreResult.Stored.class, publish(), writes::toString);
+            assertStored(entry);
+        }
+    }
+
+    @Test
+    @DisplayName("R2 the same content with other metadata, so of another length: a duplicate, by reading it")
+    void duplicateOfAnotherLength() {
+        place(Entry.of(entry.id(), entry.binaries(), Duration.ofHours(3), new EntryMetadata("another", "a producer with a much longer name",
+                Instant.ofEpochSecond(1), List.of("k", "l"), List.of(), "another description of the same kernel")));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET"), store.requests());
+    }
+
+    @Test
+    @DisplayName("K11 B10 an entry of a newer format stays, whatever the server keeps, suspected or not; a damaged one does not")
+    void newerFormat() {
+        for (ConditionalWrites writes : ConditionalWrites.values()) {
+            capabilities.known = writes;
+            for (Existing existing : Existing.values()) {
+                byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE));
+                store.place(KEY, newer, Marks.NONE);
+                assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
+                assertArrayEquals(newer, store.body(KEY));
+            }
+        }
     }
 
     @Test

@@ -137,7 +137,7 @@ class StallTest {
     void packsFallSilent(S3Client client) throws Exception {
         AtomicInteger count = new AtomicInteger();
         LyingServer.Lie well = LyingServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
-        server.tell(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
+        server.tellEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
         Traffic traffic = new Traffic();
         try (ResilientStore store = new ResilientStore(() -> ObjectStores.open(config, traffic), config, Timing.SYSTEM, new RequestCounters(), traffic)) {

@@ -94,12 +94,17 @@ final class AwsStore implements ObjectStore {
     private static ResponseTransformer<GetObjectResponse, GetResult> bounded(long limit, Reader reader) {
         return (response, body) -> {
             Long length = response.contentLength();
-            MemorySegment bytes = reader.read(body, length == null ? -1 : length);
-            if (bytes == null) {
-                body.abort();
-                return new GetResult.TooLarge(limit);
+            MemorySegment bytes = null;
+            try {
+                bytes = reader.read(body, length == null ? -1 : length);
+            } finally {
+                if (bytes == null) { // else closing would read on to the end
+                    body.abort();
+                }
             }
-            return new GetResult.Found(bytes, unquoted(response.eTag()), dates(response), marks(response.metadata()));
+            return bytes == null
+                    ? new GetResult.TooLarge(limit)
+                    : new GetResult.Found(bytes, unquoted(response.eTag()), dates(response), marks(response.metadata()));
         };
     }
 
@@ -208,7 +213,7 @@ final class AwsStore implements ObjectStore {
     }
 
     private static Listed listed(S3Object object) {
-        return new Listed(object.key(), object.size() == null ? 0 : object.size(), unquoted(object.eTag()),
+        return new Listed(object.key(), object.size() == null ? 0 : Math.max(0, object.size()), unquoted(object.eTag()),
                 ServerDates.millis(object.lastModified()));
     }
 

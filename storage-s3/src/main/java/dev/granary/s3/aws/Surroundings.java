@@ -2,9 +2,11 @@ package dev.granary.s3.aws;
 
 import dev.granary.s3.store.BucketConnection;
 import dev.granary.s3.store.MissingCredentialsException;
+import dev.granary.s3.store.Secrets;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
 import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.core.exception.SdkClientException;
@@ -37,10 +39,21 @@ public final class Surroundings {
 
     /** Who asks; {@link MissingCredentialsException} when a request is to be signed and nobody said it. */
     public static AwsCredentialsProvider credentials(BucketConnection connection) {
-        return connection.credentials()
+        return new Noted(connection.credentials()
                 .<AwsCredentialsProvider>map(known ->
                         StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey())))
-                .orElseGet(() -> new Chain(DefaultCredentialsProvider.builder().build()));
+                .orElseGet(() -> new Chain(DefaultCredentialsProvider.builder().build())));
+    }
+
+    /** Credentials whose secrets never get into a message. */
+    private record Noted(AwsCredentialsProvider found) implements AwsCredentialsProvider {
+        @Override
+        public AwsCredentials resolveCredentials() {
+            AwsCredentials now = found.resolveCredentials();
+            Secrets.note(now.secretAccessKey());
+            Secrets.note(now instanceof AwsSessionCredentials session ? session.sessionToken() : null);
+            return now;
+        }
     }
 
     /** The SDK's usual chain, with an exception of its own where it ends without a result. */

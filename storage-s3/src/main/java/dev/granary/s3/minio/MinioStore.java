@@ -61,8 +61,7 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
-            String length = answer.headers().get("Content-Length");
-            return BoundedBody.read(answer, length == null ? -1 : Long.parseLong(length), limit);
+            return BoundedBody.read(answer, WholeHeaders.length(answer.headers()), limit);
         });
     }
 
@@ -222,7 +221,7 @@ final class MinioStore implements ObjectStore {
             return Optional.empty();
         }
         long modified = ServerDates.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
-        return Optional.of(new Listed(key, item.size(), unquoted(item.etag()), modified));
+        return Optional.of(new Listed(key, Math.max(0, item.size()), unquoted(item.etag()), modified));
     }
 
     @Override

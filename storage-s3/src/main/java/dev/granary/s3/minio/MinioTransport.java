@@ -53,6 +53,7 @@ public final class MinioTransport {
                 .callTimeout(connection.requestTimeout())
                 .readTimeout(connection.requestTimeout())
                 .writeTimeout(connection.requestTimeout())
+                .addInterceptor(new WholeHeaders())
                 .addInterceptor(new Watching(stalls))
                 .addNetworkInterceptor(new StrayBytes())
                 .addNetworkInterceptor(new BoundedAnswers())

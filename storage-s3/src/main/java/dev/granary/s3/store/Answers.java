@@ -5,6 +5,7 @@ import static dev.granary.s3.store.Failure.Kind.CLOCK_SKEW;
 import static dev.granary.s3.store.Failure.Kind.DENIED;
 import static dev.granary.s3.store.Failure.Kind.NOT_SUPPORTED;
 import static dev.granary.s3.store.Failure.Kind.NO_BUCKET;
+import static dev.granary.s3.store.Failure.Kind.NO_MEMORY;
 import static dev.granary.s3.store.Failure.Kind.SERVER;
 import static dev.granary.s3.store.Failure.Kind.THROTTLED;
 import static dev.granary.s3.store.Failure.Kind.TIMEOUT;
@@ -13,6 +14,7 @@ import static dev.granary.s3.store.Failure.Kind.UNREACHABLE;
 import static dev.granary.s3.store.Failure.Kind.WRONG_REGION;
 
 import java.io.IOException;
+import java.io.EOFException;
 import java.io.InterruptedIOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
@@ -21,7 +23,9 @@ import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
+import java.time.DateTimeException;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -29,6 +33,11 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 /** Tells what the answers of S3 servers mean, the same for every transport. */
 public final class Answers {
     private static final int MESSAGE_LIMIT = 200;
+
+    /** So much of a message is looked at: a server's error may have 256 KiB. */
+    private static final int READ_LIMIT = 4096;
+
+    private static final Pattern CODE = Pattern.compile("[A-Za-z0-9._-]{0,64}");
 
     private Answers() {}
 
@@ -39,7 +48,8 @@ public final class Answers {
 
     /** What a status other than success says of a request. */
     public static Failure failure(int status, String code, String message) {
-        return new Failure(kind(status, code), status, code, oneLine(message));
+        String told = CODE.matcher(code).matches() ? Secrets.hide(code) : "";
+        return new Failure(kind(status, told), status, told, oneLine(message));
     }
 
     /**
@@ -78,6 +88,9 @@ public final class Answers {
             if (t instanceof MissingCredentialsException) {
                 return Failure.of(DENIED, String.valueOf(t.getMessage()));
             }
+            if (t instanceof TooLittleMemoryException) {
+                return Failure.of(NO_MEMORY, String.valueOf(t.getMessage()));
+            }
             if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
                     || t instanceof UnresolvedAddressException) {
                 kind = UNREACHABLE;
@@ -93,8 +106,24 @@ public final class Answers {
                 break;
             }
         }
-        String text = deepest.getMessage() == null ? "" : ": " + deepest.getMessage();
-        return Failure.of(kind, oneLine(deepest.getClass().getSimpleName() + text));
+        return Failure.of(kind, oneLine(cause(deepest)));
+    }
+
+    /** What people are told of the exception at the bottom: client libraries tell some of them in words that mean nothing to them. */
+    private static String cause(Throwable deepest) {
+        String name = deepest.getClass().getSimpleName();
+        String message = String.valueOf(deepest.getMessage());
+        if (isClosedHere(deepest)) {
+            return "no whole answer within the deadline, so the connection was closed";
+        }
+        if (deepest instanceof EOFException || message.contains("failed to respond") || message.startsWith("unexpected end of stream")) {
+            return "the server closed the connection before its answer was whole";
+        }
+        if (deepest instanceof NullPointerException || deepest instanceof ArithmeticException || deepest instanceof IndexOutOfBoundsException
+                || deepest instanceof NumberFormatException || deepest instanceof DateTimeException) {
+            return "the answer is not in the form of S3 (" + name + ")";
+        }
+        return deepest.getMessage() == null ? name : name + ": " + message;
     }
 
     private static Failure.Kind kind(int status, String code) {
@@ -110,6 +139,7 @@ public final class Answers {
             case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that speaks of the connection, not of the request
             default -> switch (status) {
                 case 301, 307, 308 -> WRONG_REGION;
+                case 300, 302, 303, 304, 305 -> NOT_SUPPORTED; // of a proxy or a web page: the same request would be led away again
                 case 401, 403, 407 -> DENIED;
                 case 404 -> NO_BUCKET;
                 case 408 -> TIMEOUT;
@@ -144,7 +174,8 @@ public final class Answers {
     }
 
     private static String oneLine(String message) {
-        String line = message.replaceAll("\\s+", " ").strip();
+        String read = message.length() <= READ_LIMIT ? message : message.substring(0, READ_LIMIT);
+        String line = Secrets.hide(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
         return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
     }
 }

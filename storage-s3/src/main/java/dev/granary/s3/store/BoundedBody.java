@@ -6,8 +6,14 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a body of unknown length up to a limit, and allocates in step with what comes. */
+/**
+ * Reads a body of unknown length up to a limit, and allocates in step with what comes.
+ *
+ * <p>One body takes at most a quarter of the heap, and half as much again while its memory grows; what is longer is a failure of this process, and says
+ * nothing of the object.
+ */
 public final class BoundedBody {
+    private static final int HEAP_PART = 4;
     private static final int FIRST_BYTES = 1 << 20;
     private static final int MIN_BYTES = 1 << 10;
     private static final int MAX_ARRAY = Integer.MAX_VALUE - 16;
@@ -20,11 +26,21 @@ public final class BoundedBody {
      * @param body the stream; not closed here
      * @param hint how long the sender says it is, in bytes; negative where it does not say
      * @param limit the most that may be read, in bytes
-     * @return the bytes, or null where there are more than {@code limit}
-     * @throws IOException if the stream breaks
+     * @return the bytes, or null where there are more than {@code limit}: where the sender says so, nothing is read
+     * @throws IOException if the stream breaks, or this process has too little memory
      */
     public static @Nullable MemorySegment read(InputStream body, long hint, long limit) throws IOException {
-        int most = (int) Math.min(limit, MAX_ARRAY);
+        return read(body, hint, limit, Runtime.getRuntime().maxMemory() / HEAP_PART);
+    }
+
+    static @Nullable MemorySegment read(InputStream body, long hint, long limit, long memory) throws IOException {
+        if (hint > limit) {
+            return null;
+        }
+        if (hint > memory) {
+            throw new TooLittleMemoryException(memory);
+        }
+        int most = (int) Math.min(Math.min(limit, memory), MAX_ARRAY);
         byte[] buffer = new byte[(int) Math.min(most, hint >= 0 && hint <= FIRST_BYTES ? hint : FIRST_BYTES)];
         int length = 0;
         while (true) {
@@ -37,9 +53,12 @@ public final class BoundedBody {
                 return MemorySegment.ofArray(buffer);
             }
             if (length == most) {
+                if (most < limit) {
+                    throw new TooLittleMemoryException(most);
+                }
                 return null;
             }
-            buffer = Arrays.copyOf(buffer, grown(buffer.length, hint, most));
+            buffer = larger(buffer, grown(buffer.length, hint, most));
             buffer[length++] = (byte) next;
         }
     }
@@ -53,6 +72,14 @@ public final class BoundedBody {
     public static @Nullable MemorySegment readInto(InputStream body, byte[] into, int length) throws IOException {
         int read = body.readNBytes(into, 0, length);
         return read == length && body.read() >= 0 ? null : MemorySegment.ofArray(into).asSlice(0, read);
+    }
+
+    private static byte[] larger(byte[] buffer, int length) throws IOException {
+        try {
+            return Arrays.copyOf(buffer, length);
+        } catch (OutOfMemoryError e) { // of one large array, and not of the process: what was allocated before is still there
+            throw new TooLittleMemoryException(buffer.length);
+        }
     }
 
     /** Twice as much, or exactly what the sender says, where that is less. */

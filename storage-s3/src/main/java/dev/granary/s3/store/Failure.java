@@ -33,6 +33,8 @@ public record Failure(Kind kind, int status, String code, String message) {
         TIMEOUT,
         /** The connection broke, or the answer could not be read. */
         BROKEN,
+        /** The answer is longer than this process has memory for. */
+        NO_MEMORY,
         /** No request was made: too many are waiting already. */
         BUSY,
         /** No request was made: the store has failed or dawdled too often, and is left alone for a while. */
@@ -50,7 +52,7 @@ public record Failure(Kind kind, int status, String code, String message) {
     public boolean isTransient() {
         return switch (kind) {
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> true;
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, BUSY, SUSPENDED, CONFIGURATION -> false;
+            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY, BUSY, SUSPENDED, CONFIGURATION -> false;
         };
     }
 
@@ -58,7 +60,7 @@ public record Failure(Kind kind, int status, String code, String message) {
     public boolean isUnsent() {
         return switch (kind) {
             case BUSY, SUSPENDED, CONFIGURATION -> true;
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> false;
+            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY, THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> false;
         };
     }
 

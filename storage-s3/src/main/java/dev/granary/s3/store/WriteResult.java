@@ -45,7 +45,7 @@ public sealed interface WriteResult {
     /** The outcome of a write that ended in {@code failure}. */
     static WriteResult failed(Failure failure) {
         return switch (failure.kind()) {
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED -> new NotAllowed(failure);
+            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY -> new NotAllowed(failure);
             case BUSY, SUSPENDED, CONFIGURATION -> new NotSent(failure);
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> new Unknown(failure);
         };

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -30,6 +31,22 @@ class PagesTest {
         Pages circle = new Pages();
         assertTrue(circle.more(1, "a").isEmpty());
         assertTrue(circle.more(1, "a").isPresent());
+    }
+
+    @Test
+    @DisplayName("S5 S6 a listing has 2,000,000 objects and 10 minutes at most as a whole")
+    void whole() {
+        Pages full = new Pages(() -> 0);
+        for (int page = 1; page < Pages.MAX_OBJECTS / 1000; page++) {
+            assertTrue(full.more(1000, "token-" + page).isEmpty());
+        }
+        assertTrue(full.more(1000, "last").orElseThrow().message().contains("2000000 objects"));
+        AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5);
+        Pages slow = new Pages(now::get);
+        now.addAndGet(Pages.MAX_TIME.toNanos() - 1);
+        assertTrue(slow.more(1, "a").isEmpty());
+        now.incrementAndGet();
+        assertTrue(slow.more(1, "b").orElseThrow().message().contains("within 10 minutes"));
     }
 
     @Test

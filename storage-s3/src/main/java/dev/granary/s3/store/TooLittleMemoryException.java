@@ -1,0 +1,12 @@
+package dev.granary.s3.store;
+
+import java.io.IOException;
+
+/** A body is longer than this process has memory for; a {@link Failure.Kind#NO_MEMORY} for its reader. */
+final class TooLittleMemoryException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    TooLittleMemoryException(long bytes) {
+        super("the object has more than the " + bytes + " bytes that this process has memory for");
+    }
+}

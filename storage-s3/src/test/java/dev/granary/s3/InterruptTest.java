@@ -1,0 +1,213 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.Traffic;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Interrupts of callers, at any moment of any public call: they end a call sooner, and do nothing else. {@code granary.interrupts} is how many calls. */
+class InterruptTest {
+    private static final int CALLS = Integer.getInteger("granary.interrupts", 300);
+    private static final int CONNECTIONS = 3;
+    private static final int WORKERS = 6;
+    private static final int STORED = 5;
+
+    private final SplittableRandom random = Seed.random("InterruptTest");
+    private final TestEntries entries = new TestEntries("InterruptTest");
+    private final AtomicInteger left = new AtomicInteger(CALLS);
+    private final AtomicInteger interrupts = new AtomicInteger();
+
+    /** A call that may be interrupted. */
+    interface Call {
+        void run(SplittableRandom mine) throws IOException;
+    }
+
+    /** One thread that calls, and says when it may be interrupted. */
+    private final class Worker {
+        private final SplittableRandom mine;
+        private final Call call;
+        private Thread thread = Thread.currentThread(); // this worker is the lock of all that follows
+        private boolean isCalling;
+        private boolean wasInterrupted;
+
+        Worker(SplittableRandom mine, Call call) {
+            this.mine = mine;
+            this.call = call;
+        }
+
+        void work() throws IOException {
+            synchronized (this) {
+                thread = Thread.currentThread();
+            }
+            while (left.getAndDecrement() > 0) {
+                synchronized (this) {
+                    isCalling = true;
+                    wasInterrupted = false;
+                }
+                call.run(mine);
+                synchronized (this) {
+                    isCalling = false;
+                    assertEquals(wasInterrupted, Thread.interrupted(), "the interrupt status after a call");
+                }
+            }
+        }
+
+        synchronized void interrupt() {
+            if (isCalling && !wasInterrupted) {
+                wasInterrupted = true;
+                interrupts.incrementAndGet();
+                thread.interrupt();
+            }
+        }
+    }
+
+    private void storm(Call call) throws Exception {
+        List<Worker> workers = new ArrayList<>();
+        List<Future<?>> running = new ArrayList<>();
+        AtomicBoolean isOver = new AtomicBoolean();
+        try (ExecutorService platform = Executors.newCachedThreadPool(); ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < WORKERS; i++) {
+                Worker worker = new Worker(random.split(), call);
+                workers.add(worker);
+                running.add((i % 2 == 0 ? platform : virtual).submit(() -> {
+                    worker.work();
+                    return null;
+                }));
+            }
+            SplittableRandom when = random.split();
+            Thread storm = Thread.ofPlatform().start(() -> {
+                while (!isOver.get()) {
+                    LockSupport.parkNanos(when.nextLong(3_000_000)); // at any point of a call, which takes some milliseconds
+                    workers.get(when.nextInt(WORKERS)).interrupt();
+                }
+            });
+            try {
+                for (Future<?> one : running) {
+                    one.get();
+                }
+            } finally {
+                isOver.set(true);
+                storm.join();
+            }
+        }
+        assertTrue(interrupts.get() > 0, "nothing was interrupted");
+    }
+
+    private static S3Config.Builder config(S3Client client) {
+        return TestS3.server().config().client(client).prefix("interrupts/" + UUID.randomUUID()).maxConnections(CONNECTIONS).absentMemory(Duration.ZERO)
+                .stallTimeout(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(2)).loadDeadline(Duration.ofMinutes(4)).slowCall(Duration.ofMinutes(2));
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are there")
+    void tier(S3Client client) throws Exception {
+        List<Entry> stored = new ArrayList<>();
+        try (BucketTier tier = BucketTier.open(config(client).build())) {
+            for (int i = 0; i < STORED; i++) {
+                stored.add(entries.entry(i * 50_000));
+            }
+            Entry fresh = entries.entry(10_000);
+            storm(mine -> {
+                Entry one = stored.get(mine.nextInt(STORED));
+                switch (mine.nextInt(8)) {
+                    case 0, 1 -> tier.load(one.id());
+                    case 2 -> tier.load(TestEntries.id("absent-" + mine.nextInt()));
+                    case 3, 4 -> tier.store(one);
+                    case 5 -> tier.holds(one.id());
+                    case 6 -> tier.conditionalWrites();
+                    default -> {
+                        try {
+                            tier.list(listed -> assertFalse(listed.namespace().isEmpty()));
+                        } catch (IOException e) {
+                            assertTrue(e.getMessage().length() > 10, e::toString); // as a listing of an interrupted thread ends
+                        }
+                    }
+                }
+            });
+            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(fresh));
+            for (Entry one : stored) {
+                tier.store(one);
+                PersistentCacheContract.assertHit(one, tier.load(one.id()));
+            }
+            inParallel(CONNECTIONS, () -> PersistentCacheContract.assertHit(fresh, tier.load(fresh.id())));
+            awaitQuiet(tier.traffic());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards as many requests at once as it has connections")
+    void transport(S3Client client) throws Exception {
+        S3Config config = config(client).build();
+        String prefix = config.location().prefix() + "/";
+        Traffic traffic = new Traffic();
+        try (ObjectStore store = ObjectStores.open(config, traffic)) {
+            byte[] body = entries.bytes(200_000);
+            store.put(prefix + "key", body, Marks.NONE);
+            storm(mine -> {
+                Object result = switch (mine.nextInt(8)) {
+                    case 0 -> store.get(prefix + "key", 1 << 20);
+                    case 1 -> store.get(prefix + "key", 1000); // too large
+                    case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
+                    case 3 -> store.head(prefix + "key");
+                    case 4 -> store.put(prefix + "other", body, Marks.NONE);
+                    case 5 -> store.putIfAbsent(prefix + "more/" + mine.nextInt(10), body, Marks.NONE);
+                    case 6 -> store.delete(prefix + "more/" + mine.nextInt(10));
+                    default -> store.list(prefix, object -> assertTrue(object.key().startsWith(prefix)));
+                };
+                assertTrue(result.toString().length() < 100_000);
+            });
+            inParallel(CONNECTIONS, () ->
+                    assertEquals(body.length, assertInstanceOf(GetResult.Found.class, store.get(prefix + "key", 1 << 20)).bytes().byteSize()));
+            awaitQuiet(traffic);
+        }
+    }
+
+    private static void inParallel(int threads, Runnable task) throws Exception {
+        List<Future<?>> all = new ArrayList<>();
+        try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+            for (int i = 0; i < threads; i++) {
+                all.add(pool.submit(task));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+    }
+
+    /** Waits until no request is under way: what a caller has given up is ended by its client. */
+    private static void awaitQuiet(Traffic traffic) throws InterruptedException {
+        while (!traffic.quiet().equals(Duration.ZERO)) {
+            Thread.sleep(5);
+        }
+    }
+}

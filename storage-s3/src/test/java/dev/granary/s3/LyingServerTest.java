@@ -1,0 +1,192 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Both transports against a server that says what no S3 server says. */
+class LyingServerTest {
+    private static final String XML = "Content-Type: application/xml\r\n";
+    private static final String LIST = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>bucket</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys>"
+            + "<KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>";
+    private static final List<String> WRONG_DATES = List.of("", "Last-Modified: \r\n", "Last-Modified: yesterday\r\n", "Last-Modified: Xyz, 99 Foo 20xx\r\n",
+            "Last-Modified: Sun, 31 Dec +999999999 23:59:59 GMT\r\n", "Last-Modified: 2026-01-01T00:00:00Z\r\n");
+    private static final String SECRET = "aVerySecretKey/0123456789";
+
+    private final TestEntries entries = new TestEntries(LyingServerTest.class.getName());
+    private final LyingServer server = new LyingServer();
+
+    LyingServerTest() throws IOException {}
+
+    @AfterEach
+    void close() throws IOException {
+        server.close();
+    }
+
+    private S3Config.Builder config(S3Client client) {
+        return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", SECRET).stallTimeout(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1)).loadDeadline(Duration.ofMinutes(2)).retryPause(Duration.ofMillis(1));
+    }
+
+    private ObjectStore transport(S3Client client) {
+        return ObjectStores.open(config(client).build());
+    }
+
+    private static String object(String key, String more) {
+        return "<Contents><Key>" + key + "</Key>" + more + "</Contents>";
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S9 Last-Modified that is missing or no date counts as not told: the object is found, by every request")
+    void dates(S3Client client) {
+        try (ObjectStore store = transport(client)) {
+            for (String date : WRONG_DATES) {
+                server.tellEach(request -> LyingServer.answer("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
+                GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
+                assertArrayEquals("12345".getBytes(), found.bytes().toArray(ValueLayout.JAVA_BYTE));
+                assertEquals(ServerDates.NONE, found.dates(), date);
+                assertEquals(ServerDates.NONE, assertInstanceOf(HeadResult.Found.class, store.head("key"), date).dates(), date);
+                assertInstanceOf(GetResult.Found.class, store.range("key", 0, 5), date);
+                assertEquals(new WriteResult.Done("e"), store.putIfAbsent("key", new byte[3], Marks.NONE), date);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S9 headers that a client library reads and Granary does not are nobody's trouble; without an ETag a read is found and a write unknown")
+    void headers(S3Client client) {
+        String wild = "x-amz-missing-meta: many\r\nx-amz-mp-parts-count: -\r\nx-amz-object-lock-retain-until-date: never\r\nx-amz-tagging-count: x\r\n"
+                + "x-amz-delete-marker: perhaps\r\nExpires: 0\r\nx-amz-object-lock-mode: ?\r\nx-amz-version-id: \r\n";
+        try (ObjectStore store = transport(client)) {
+            server.tellEach(request -> LyingServer.answer("200 OK", wild, request.method().equals("HEAD") ? "" : "12345"));
+            assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
+            assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
+            Failure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], Marks.NONE)).failure();
+            assertTrue(failure.message().contains("names no ETag"), failure::toString);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S1 F4 a listing hands over what was asked for: no key outside of the prefix, nothing without a key")
+    void foreignKeys(S3Client client) {
+        String more = "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
+        String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
+                + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
+        server.tell(LyingServer.answer("200 OK", XML, all));
+        try (ObjectStore store = transport(client)) {
+            List<String> keys = new ArrayList<>();
+            assertEquals(new ListResult.Complete(2), store.list("p/", object -> keys.add(object.key())));
+            assertEquals(List.of("p/one", "p/two"), keys);
+            for (String keyless : List.of("<Contents><Size>1</Size></Contents>", "<Contents>" + more + "</Contents>", object("", more))) {
+                server.tell(LyingServer.answer("200 OK", XML, LIST + keyless + "</ListBucketResult>"));
+                assertTrue(store.list("p/", object -> keys.add(object.key())) instanceof ListResult, keyless); // and not thrown
+                assertTrue(store.list("", object -> assertTrue(object.key() != null)) instanceof ListResult, keyless);
+            }
+            assertEquals(2, keys.size());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("F3 S9 dates and sizes of a listing that no number tells: a result, whatever they are")
+    void listedDates(S3Client client) {
+        try (ObjectStore store = transport(client)) {
+            for (String date : List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "yesterday", "", "2026-01-01T00:00:00.000Z")) {
+                server.tell(LyingServer.answer("200 OK", XML,
+                        LIST + object("key", "<Size>1</Size><ETag>\"e\"</ETag><LastModified>" + date + "</LastModified>") + "</ListBucketResult>"));
+                ListResult result = store.list("", object -> assertTrue(object.lastModifiedMillis() >= 0));
+                if (result instanceof ListResult.Unavailable lost) {
+                    assertFalse(lost.failure().message().contains("Exception:"), lost::toString);
+                }
+            }
+            server.tell(LyingServer.answer("200 OK", XML,
+                    LIST + object("key", "<Size>-16</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>") + "</ListBucketResult>"));
+            assertEquals(new ListResult.Complete(1), store.list("", object -> assertEquals(0, object.bytes())));
+            server.tell(LyingServer.answer("200 OK", XML, LIST + object("key", "<Size>99999999999999999999</Size>") + "</ListBucketResult>"));
+            assertTrue(store.list("", _ -> {}) instanceof ListResult);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S2 5 GiB are announced and streamed: told as too large, without reading them")
+    void huge(S3Client client) {
+        server.tell(LyingServer.flood(5368709120L));
+        try (ObjectStore store = transport(client)) {
+            assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S10 a redirect to a page is one request for a look-up, and its status is told")
+    void redirect(S3Client client) {
+        server.tell(LyingServer.answer("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
+        S3Config config = config(client).build().forPacks();
+        try (ResilientStore store = new ResilientStore(() -> ObjectStores.open(config), config, Timing.SYSTEM, new RequestCounters())) {
+            Failure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
+            assertTrue(failure.toString().contains("302"), failure::toString);
+            assertEquals(1, server.requests());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S10 T4 after a reset the cause is told, also by those who are turned away afterwards; nothing of it is a client library's inner matter")
+    void reset(S3Client client) throws IOException {
+        try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST); BucketTier tier = BucketTier.open(S3Config.builder("bucket")
+                .endpoint(resetting.endpoint()).client(client).credentials("key", SECRET).retryPause(Duration.ofMillis(1)).build())) {
+            for (int i = 0; i < 20; i++) {
+                String cause = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id())).cause();
+                assertTrue(cause.contains("reset") || cause.contains("closed the connection"), cause);
+                assertFalse(cause.contains("limit=0") || cause.contains("Cannot invoke"), cause);
+            }
+            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
+    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result tells it, whatever was asked and in whatever form it answers")
+    void echo(S3Client client) {
+        String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
+        try (ObjectStore store = transport(client)) {
+            for (LyingServer.Lie lie : List.of(LyingServer.answer("403 Forbidden", XML, error), LyingServer.answer("500 No", XML, error),
+                    LyingServer.answer("200 OK", "Content-Type: text/html\r\n", error), LyingServer.answer("403 " + SECRET, "", error),
+                    LyingServer.answer("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
+                server.tell(lie);
+                for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], Marks.NONE), store.delete("key"),
+                        store.list("", _ -> {}))) {
+                    String text = result.toString();
+                    assertFalse(text.contains(SECRET) || text.contains("EXaMPLeTokEn") || text.length() > 500, text);
+                }
+            }
+        }
+    }
+}

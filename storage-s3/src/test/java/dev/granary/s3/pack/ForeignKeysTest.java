@@ -1,0 +1,166 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A bucket whose listings hold what nobody asked for, and without end. */
+class ForeignKeysTest {
+    private static final String HASH = "ab" + "0".repeat(62);
+
+    private final TestEntries entries = new TestEntries("ForeignKeysTest");
+    private final Entry mine = entries.entry(100);
+
+    /** A bucket whose listings begin with keys of others. */
+    private static MemoryObjectStore lying(List<String> foreign) {
+        return new MemoryObjectStore() {
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                foreign.forEach(key -> visitor.accept(new Listed(key, 100, "e", 0)));
+                return super.list(prefix, visitor);
+            }
+        };
+    }
+
+    private static List<String> foreign() {
+        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", TestPacks.KEYS.loosePrefix(), TestPacks.KEYS.packPrefix()));
+        for (String prefix : List.of(TestPacks.KEYS.loosePrefix(), TestPacks.KEYS.packPrefix())) {
+            String other = "#".repeat(prefix.length()); // of the right length
+            for (String name : List.of("ab/" + HASH, HASH + ".pack")) {
+                keys.add(other + name);
+                keys.add(prefix.toUpperCase(Locale.ROOT) + name);
+                keys.add(prefix + name.toUpperCase(Locale.ROOT));
+                keys.add("../" + prefix.substring(3) + name);
+                keys.add(prefix + "more/" + name);
+                keys.add(prefix + name + "/more");
+                keys.add(prefix + name.replace("ab", "cd").replaceFirst("cd", "ab"));
+            }
+        }
+        keys.remove(TestPacks.KEYS.loosePrefix() + "ab/" + HASH);
+        keys.removeIf(key -> key.equals(TestPacks.KEYS.packPrefix() + HASH + ".pack"));
+        return keys;
+    }
+
+    @Test
+    @DisplayName("S1 F2 no key is an entry's or a pack's that does not begin with the prefix, whatever its length")
+    void keys() {
+        SplittableRandom random = Seed.random("ForeignKeysTest.keys");
+        List<String> keys = new ArrayList<>(foreign());
+        for (int i = 0; i < 10_000; i++) {
+            String key = keys.get(random.nextInt(keys.size()));
+            int at = random.nextInt(key.length() + 1);
+            keys.add(key.substring(0, at) + (char) random.nextInt(32, 127) + key.substring(Math.min(key.length(), at + random.nextInt(2))));
+            keys.add(key.substring(at));
+        }
+        for (String key : keys) {
+            LooseEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry ->
+                    assertEquals(TestPacks.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
+            TestPacks.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(TestPacks.KEYS.pack(name), key));
+        }
+    }
+
+    @Test
+    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are passed over, and nothing of them is asked for")
+    void passedOver() throws Exception {
+        MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(TestPacks.KEYS.packPrefix() + "ab" + "cd")).toList());
+        TestPacks bucket = new TestPacks("ForeignKeysTest");
+        store.place(TestPacks.keyAlone(mine), TestPacks.encoded(mine), Marks.NONE);
+        Warming warming = new Warming(store, TestPacks.KEYS, IndexShelf.NONE);
+        WarmingPlan plan = warming.plan(Manifest.NONE, Warming.Alone.READ, _ -> true);
+        assertEquals(Optional.empty(), plan.unlisted());
+        assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(TestPacks.KEYS.loosePrefix())), plan.alone()::toString);
+        assertTrue(plan.alone().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
+        Compaction.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
+        assertTrue(assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
+    }
+
+    /** A bucket whose listings of entries never end; what it has listed is counted. */
+    private static final class Endless extends MemoryObjectStore {
+        private final long bytes;
+        private long listed;
+
+        Endless(long bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<Listed> visitor) {
+            for (long i = 0; i < 3_000_000; i++) {
+                String name = Sha256.of(Long.toString(i).getBytes()).hex();
+                listed++;
+                boolean isEntry = prefix.endsWith("/e/");
+                visitor.accept(new Listed(prefix + (isEntry ? name.substring(0, 2) + "/" + name : name + ".pack"), bytes, "e", 0));
+            }
+            throw new AssertionError("the listing was not stopped");
+        }
+    }
+
+    @Test
+    @DisplayName("S6 S12 a listing that does not end: a plan to warm has 100,000 entries, says what to do, and a sum of sizes that is not below zero")
+    void endlessWarming() throws Exception {
+        Endless store = new Endless(Long.MAX_VALUE / 2);
+        Warming warming = new Warming(store, TestPacks.KEYS, IndexShelf.NONE);
+        WarmingPlan plan = warming.plan(Manifest.NONE, Warming.Alone.READ, _ -> true);
+        assertEquals(WarmingPlan.MAX_ALONE, plan.entriesAlone());
+        assertEquals(WarmingPlan.MAX_ALONE + 1, store.listed);
+        assertTrue(plan.unlisted().orElseThrow().contains("granary compact"), plan::toString);
+        assertEquals(Long.MAX_VALUE, plan.bytes());
+    }
+
+    @Test
+    @DisplayName("S6 a listing that does not end: one run of a compaction folds 100,000 entries, and looks at 10,000 packs that nobody names")
+    void endlessCompaction() {
+        Endless store = new Endless(100);
+        Compaction.Planned planned = new TestPacks("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan();
+        assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
+        assertEquals(CompactionPlanner.MAX_ALONE + 1 + CompactionPlanner.MAX_UNNAMED + 1, store.listed);
+    }
+
+    @Test
+    @DisplayName("S12 sums of sizes stay at the greatest number, and sizes below zero count as none")
+    void sums() {
+        assertEquals(Long.MAX_VALUE, Sizes.sum(LongStream.of(Long.MAX_VALUE, Long.MAX_VALUE)));
+        assertEquals(Long.MAX_VALUE, Sizes.sum(LongStream.of(1, Long.MAX_VALUE)));
+        assertEquals(5, Sizes.sum(LongStream.of(2, -16, 3)));
+        assertEquals(0, Sizes.sum(LongStream.empty()));
+    }
+
+    @Test
+    @DisplayName("S6 what was told is known by namespace and id, among a million")
+    void told() {
+        ToldEntries told = new ToldEntries();
+        SplittableRandom random = Seed.random("ForeignKeysTest.told");
+        byte[] digest = new byte[Sha256.BYTES];
+        for (int i = 0; i < 1_000_000; i++) {
+            random.nextBytes(digest);
+            assertTrue(told.add("a", Sha256.ofDigest(digest)));
+            if (i % 1000 == 0) {
+                assertTrue(!told.add("a", Sha256.ofDigest(digest)));
+                assertTrue(told.add("b", Sha256.ofDigest(digest)));
+            }
+        }
+        byte[] zeros = new byte[Sha256.BYTES];
+        assertTrue(told.add("", Sha256.ofDigest(zeros)));
+        assertTrue(!told.add("", Sha256.ofDigest(zeros)));
+    }
+}
