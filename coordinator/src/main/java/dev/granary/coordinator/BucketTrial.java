@@ -17,7 +17,7 @@ public final class BucketTrial {
      * @throws ConfigException if it cannot be opened as configured
      */
     public static Optional<String> problem(BucketLayer bucket) throws ConfigException {
-        try (BucketTier tier = Buckets.open(bucket, Optional.empty())) {
+        try (BucketTier tier = Buckets.patient(bucket)) {
             return tier.reach().map(problem -> problem.cause() + "; " + problem.cure());
         }
     }

@@ -82,7 +82,7 @@ public final class Readback {
         ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-readback"));
         try {
             for (BucketLayer layer : layers) {
-                readers.add(Buckets.open(layer, Optional.empty()));
+                readers.add(Buckets.patient(layer));
             }
             Map<Id, Future<Optional<String>>> answers = new LinkedHashMap<>();
             ids.forEach(id -> answers.put(id, threads.submit(() -> problem(id, readers, progress))));

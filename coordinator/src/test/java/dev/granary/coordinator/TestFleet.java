@@ -138,13 +138,6 @@ public final class TestFleet implements AutoCloseable {
         return keys.stream().filter(key -> key.contains(part)).toList();
     }
 
-    /** Puts an object of four bytes there. */
-    public void put(String key) {
-        try (ObjectStore store = ObjectStores.open(s3())) {
-            assertInstanceOf(WriteResult.Done.class, store.put(key, new byte[] {1, 2, 3, 4}, Marks.NONE));
-        }
-    }
-
     /** Replaces an object. */
     public void change(String key, UnaryOperator<byte[]> change) {
         try (ObjectStore store = ObjectStores.open(s3())) {

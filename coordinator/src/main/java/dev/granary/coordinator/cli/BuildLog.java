@@ -19,7 +19,10 @@ final class BuildLog {
     static final int LINES = 20;
 
     private static final Pattern DIAGNOSTIC = Pattern.compile(
-            "^(?:(?<prefix>error|warning): )?(?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<kind>fatal error|error|warning|note|remark): (?<rest>.*)$");
+            "^(?:(?:error|warning): )?(?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<kind>fatal error|error|warning|note|remark): (?<rest>.*)$");
+    /** As PoCL tells it: the kind first, and no notes. */
+    private static final Pattern KIND_FIRST = Pattern.compile(
+            "^(?<kind>fatal error|error|warning|note|remark): (?<file>[^:\\n]{1,4096}):(?<place>\\d+(?::\\d+)?): (?<rest>.*)$");
     private static final Pattern INCLUDED = Pattern.compile("^(?<head>In file included from )(?<file>[^:\\n]{1,4096}):(?<rest>\\d+.*)$");
 
     private final List<Block> blocks = new ArrayList<>();
@@ -41,6 +44,9 @@ final class BuildLog {
         for (String line : log.strip().lines().toList()) {
             Matcher included = INCLUDED.matcher(line);
             Matcher diagnostic = DIAGNOSTIC.matcher(line);
+            if (!diagnostic.matches()) {
+                diagnostic = KIND_FIRST.matcher(line);
+            }
             if (included.matches()) {
                 includes.add(included.group("head") + name(included.group("file"), sources) + ":" + included.group("rest"));
             } else if (diagnostic.matches()) {

@@ -81,7 +81,6 @@ public final class Main {
         CommandLine command = failure.getCommandLine();
         PrintWriter err = command.getErr();
         err.println("granary: " + failure.getMessage());
-        CommandLine.UnmatchedArgumentException.printSuggestions(failure, err);
         err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
         err.flush();
         return USAGE;

@@ -31,6 +31,7 @@ class BuildLogTest {
         assertEquals(List.of("/home/me/kernels/scale.cl:3:5: error: use of undeclared identifier 'x'", "    x = 1;", "    ^"),
                 shown(driversName + ":3:5: error: use of undeclared identifier 'x'\n    x = 1;\n    ^\n"));
         assertEquals(List.of("/home/me/kernels/scale.cl:3:5: error: no"), shown("error: " + driversName + ":3:5: error: no"));
+        assertEquals(List.of("/home/me/kernels/scale.cl:3:5: error: as PoCL says it"), shown("error: " + driversName + ":3:5: as PoCL says it"));
     }
 
     @Test
