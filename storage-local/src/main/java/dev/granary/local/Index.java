@@ -13,6 +13,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +85,7 @@ final class Index {
     /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
     static @Nullable Index open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         Layout.requireFile(file);
-        return InterruptShield.<@Nullable Index>apart(() -> openHere(file, generation, mode));
+        return InterruptShield.apart(() -> Optional.ofNullable(openHere(file, generation, mode))).orElse(null);
     }
 
     private static @Nullable Index openHere(Path file, long generation, FileChannel.MapMode mode) throws IOException {

@@ -5,7 +5,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps interrupts of a thread back until this is closed; then the thread is interrupted again. An interrupt closes a file channel for all
@@ -17,7 +16,7 @@ final class InterruptShield implements AutoCloseable {
 
     /** An operation on a file, done in another thread. */
     @FunctionalInterface
-    interface FileWork<T extends @Nullable Object> {
+    interface FileWork<T> {
         /** Does the work. */
         T run() throws IOException;
     }
@@ -29,7 +28,7 @@ final class InterruptShield implements AutoCloseable {
      *
      * @throws IOException if the work throws it, or if the system has no thread
      */
-    static <T extends @Nullable Object> T apart(FileWork<T> work) throws IOException {
+    static <T> T apart(FileWork<T> work) throws IOException {
         FutureTask<T> task = new FutureTask<>(work::run);
         try (InterruptShield shield = new InterruptShield()) {
             shield.join(Thread.ofPlatform().daemon().inheritInheritableThreadLocals(false).name("granary-local-files").start(task));

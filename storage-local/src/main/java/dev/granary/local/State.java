@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -127,7 +128,7 @@ final class State implements AutoCloseable {
     /** Opens a page that exists for reading only; null where it is too short to be one. */
     static @Nullable State openForReading(Path file) throws IOException {
         Layout.requireNothingElse(file);
-        return InterruptShield.<@Nullable State>apart(() -> read(file));
+        return InterruptShield.apart(() -> Optional.ofNullable(read(file))).orElse(null);
     }
 
     private static @Nullable State read(Path file) throws IOException {
