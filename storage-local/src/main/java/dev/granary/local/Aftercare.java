@@ -31,7 +31,7 @@ final class Aftercare {
 
     /** Takes a damaged entry out. Another version's stays for that version; the next store of its id here replaces it. */
     boolean removeDamaged(Shelf.Place place, Damage damage) {
-        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.remove(place));
+        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.removeSoon(place));
         if (removed) {
             healed();
         }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -228,19 +229,28 @@ final class Commit {
      * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
      */
     boolean remove(Shelf.Place place) throws IOException {
-        Index found = place.index();
-        if (found == null || place.result() instanceof LoadResult.Absent) {
-            return false;
-        }
-        long tag = found.tagOf(place.slot());
-        return store.change(files -> {
+        return canBeRemoved(place) && store.change(removal(place));
+    }
+
+    /** The same for a look-up, which waits for a moment only: the next one finds the damage again. */
+    boolean removeSoon(Shelf.Place place) throws IOException {
+        return canBeRemoved(place) && store.changeSoon(removal(place));
+    }
+
+    private static boolean canBeRemoved(Shelf.Place place) {
+        return place.index() != null && !(place.result() instanceof LoadResult.Absent);
+    }
+
+    private SegmentStore.Change removal(Shelf.Place place) {
+        long tag = Objects.requireNonNull(place.index()).tagOf(place.slot());
+        return files -> {
             boolean removed = removeAt(files, tag, place.location());
             if (removed && place.result() instanceof LoadResult.Damaged
                     && Tail.segment(place.location()) == Tail.segment(files.state().tail())) {
                 appender.leave(files, 0);
             }
             return removed;
-        });
+        };
     }
 
     /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */

@@ -279,7 +279,7 @@ final class Index {
             set(slot, USED, micros);
         }
         if (isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
-            set(slot, EXTENT, micros / MICROS << Integer.SIZE | units(slot));
+            set(slot, EXTENT, ((micros / MICROS) << Integer.SIZE) | units(slot));
         }
     }
 

@@ -2,15 +2,22 @@ package dev.granary.local;
 
 import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -90,6 +97,81 @@ final class ContentionTest {
             check(tier, result, capacity);
         } finally {
             processes.forEach(TierProcess::close);
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 a holder that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
+    void holderStandsStill() throws Exception {
+        Duration timeout = Duration.ofMillis(300);
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).storeTimeout(timeout).background(Runnable::run).build());
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            assertEquals("Stored", process.ask("store first 100"));
+            process.ask("stop " + Step.MARKED);
+            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            long start = System.nanoTime();
+            StoreResult failed = tier.store(Material.entry("third", 100));
+            assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its deadline");
+            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            failed = tier.store(Material.entry("third", 100));
+            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            assertHit(Material.entry("first", 100), tier.load(Material.entry("first", 100).id()));
+            assertEquals("Stored", process.goOn());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("third", 100)));
+            process.ask("stop " + Step.MARKED);
+            assertEquals("AT " + Step.MARKED, process.ask("store fourth 100"));
+            assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("fifth", 100)));
+            process.kill();
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("fifth", 100)), "a lock request that waits must let go");
+        }
+    }
+
+    @Test
+    @DisplayName("A7 A8 an interrupt while a store waits for the lock: it goes on waiting, and keeps the status; the queue stays open")
+    void interrupted() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).background(Runnable::run).build());
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            process.ask("stop " + Step.MARKED);
+            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            List<String> ends = new CopyOnWriteArrayList<>();
+            List<Thread> waiting = new ArrayList<>();
+            for (int i = 0; i < 5; i++) {
+                Entry entry = Material.entry("waits" + i, 100);
+                waiting.add(Thread.ofPlatform().start(() -> {
+                    StoreResult result = tier.store(entry);
+                    ends.add(result.getClass().getSimpleName() + Thread.currentThread().isInterrupted());
+                }));
+            }
+            for (Thread thread : waiting) {
+                while (thread.getState() != Thread.State.TIMED_WAITING) {
+                    Thread.onSpinWait();
+                }
+                thread.interrupt();
+            }
+            assertEquals("Stored", process.goOn());
+            for (Thread thread : waiting) {
+                thread.join();
+            }
+            assertEquals(Collections.nCopies(5, "Storedtrue"), ends);
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("after", 100)));
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 a look-up that finds damage waits for a moment only, whatever the deadline of a store is")
+    void lookUpWaitsShort() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            Entry entry = Material.entry("rots", 1000);
+            tier.store(entry);
+            Spot spot = Spot.of(directory(), entry.id());
+            byte[] bytes = spot.read();
+            bytes[bytes.length - 1] ^= 1;
+            spot.write(bytes);
+            process.ask("stop " + Step.MARKED);
+            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // else the test's own deadline ends it
+            assertEquals("Stored", process.goOn());
         }
     }
 
