@@ -153,6 +153,9 @@ public final class ConstantTensorCache {
 
     /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
     private <B extends AutoCloseable> @Nullable ConstantLookUp<B> in(Slot<B> slot, long bytes) {
+        if (slot.isMadeByCaller()) {
+            throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());
+        }
         if (slot.bytes() != bytes) {
             throw new IllegalArgumentException("The constant " + slot.key().key() + " has " + slot.bytes() + " bytes, and was asked for with "
                     + bytes + ": the size is part of what is asked; tensors of different sizes need different keys");
@@ -160,9 +163,6 @@ public final class ConstantTensorCache {
         if (slot.tensor() != null) {
             Constant<B> constant = reuse(slot);
             return constant == null ? null : new ConstantLookUp.Hit<>(constant);
-        }
-        if (slot.isMadeByCaller()) {
-            throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());
         }
         return switch (await(slot)) {
             case Slot.Waited.Made<B> there -> {

@@ -43,6 +43,7 @@ public final class StackEdge {
         }
     }
 
+    @SuppressWarnings("InfiniteRecursion") // its end is what is wanted
     private int descend() {
         int level;
         try {

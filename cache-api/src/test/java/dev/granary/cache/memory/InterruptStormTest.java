@@ -67,7 +67,7 @@ class InterruptStormTest {
                         callers.get(random.nextInt(callers.size())).interrupt();
                     }
                 }
-                Thread.yield();
+                Thread.onSpinWait();
             }
             for (Future<?> one : all) {
                 one.get();
@@ -85,7 +85,7 @@ class InterruptStormTest {
             int key = random.nextInt(KEYS);
             assertEquals("v" + key, cache.get(key, k -> {
                 for (int i = 0; i < 20; i++) {
-                    Thread.yield();
+                    Thread.onSpinWait();
                 }
                 return "v" + k;
             }));
@@ -118,7 +118,7 @@ class InterruptStormTest {
                 try (Constant<Piece> constant = cache.get(key(number), 1 << 20, () -> {
                     live.incrementAndGet();
                     for (int i = 0; i < 20; i++) {
-                        Thread.yield();
+                        Thread.onSpinWait();
                     }
                     return new Piece(live, number);
                 })) {
