@@ -152,7 +152,7 @@ final class FileErrorsTest {
     private void passing(Fault fault, Path hidden, List<Entry> all) throws Exception {
         try (LocalTier tier = open()) {
             long used = tier.usedBytes(); // the state is open, no segment is
-            assertTrue(used > COUNT * SIZE);
+            assertTrue(used > (long) COUNT * SIZE);
             during(fault, hidden, () -> {
                 for (Entry entry : all) {
                     assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
