@@ -179,7 +179,7 @@ final class Ledger {
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
                 LoadResult result = reader.tier().load(id);
-                if (!(result instanceof LoadResult.Hit hit && contents.get(id).contains(hit.entry().contentHash()))) {
+                if (!(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
