@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
@@ -153,7 +154,7 @@ public final class Compaction {
 
     private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.Copied> removable, Manifest.Loose loose,
             Repacking repacked) {
-        Optional<String> lost = lost(repacked.written());
+        Optional<String> lost = lost(repacked.written(), pack -> writer.named(pack, keys));
         if (lost.isPresent()) {
             remover.removeOwn(repacked.written());
             return new Result.Failed(lost.get());
@@ -164,8 +165,8 @@ public final class Compaction {
         ManifestLog.Committed committed =
                 isChanged ? log.commit(base -> next(base, replaced, repacked.written(), loose)) : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {
-            case ManifestLog.Committed.Done _ -> {
-                Optional<String> since = lost(repacked.written());
+            case ManifestLog.Committed.Done(Manifest done) -> {
+                Optional<String> since = lost(repacked.written(), pack -> writer.named(pack, keys, done.number()));
                 yield since.isPresent() ? undo(merge, repacked, since.get()) : finish(plan, removable, loose, repacked);
             }
             case ManifestLog.Committed.Overtaken _ -> {
@@ -188,12 +189,15 @@ public final class Compaction {
     }
 
     /** Why the new packs cannot be relied on, if they cannot: this process may have stood still, and another one have taken them for orphans. */
-    private Optional<String> lost(List<PackInfo> written) {
+    private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.Named> asked) {
         for (PackInfo pack : written) {
-            switch (writer.named(pack, keys)) {
+            switch (asked.apply(pack)) {
                 case PackWriter.Named.Lasting _ -> {}
-                case PackWriter.Named.Lost _ -> {
-                    return Optional.of("a pack that was just written is gone, or older than " + BucketRemover.LONGEST_COMMIT.toHours() + " hours");
+                case PackWriter.Named.Gone _ -> {
+                    return Optional.of("a pack that was just written is gone");
+                }
+                case PackWriter.Named.Late _ -> {
+                    return Optional.of("a pack that was written is older than " + BucketRemover.LONGEST_COMMIT.toHours() + " hours before its commit");
                 }
                 case PackWriter.Named.Unknown unknown -> {
                     return Optional.of("whether a pack that was just written is there nobody can say: " + unknown.failure());
@@ -203,14 +207,29 @@ public final class Compaction {
         return Optional.empty();
     }
 
-    /** Takes a commit back whose packs cannot be relied on: what they replaced is still there, for the grace. */
+    /**
+     * Mends a commit whose packs cannot be relied on: the packs that they replaced are named again, if they are there. No pack that is there loses its
+     * name: another process may have removed meanwhile what the new ones replaced.
+     */
     private Result undo(Set<CompactionPlan.OldPack> merge, Repacking repacked, String cause) {
-        Set<Sha256> written = repacked.written().stream().map(PackInfo::name).collect(Collectors.toSet());
         List<PackInfo> old = merge.stream().map(CompactionPlan.OldPack::pack).filter(pack -> repacked.moved().contains(pack.name())).toList();
-        ManifestLog.Committed undone = log.commit(base ->
-                Optional.of(base.restoring(written, old.stream().filter(pack -> !base.names(pack.name())).toList())));
-        return new Result.Failed(cause + (undone instanceof ManifestLog.Committed.Done
-                ? "; the manifest names again what was replaced" : "; the manifest could not be taken back: " + undone));
+        ManifestLog.Committed undone = log.commit(base -> {
+            Set<Sha256> gone = repacked.written().stream().filter(pack -> base.names(pack.name()) && isGone(pack)).map(PackInfo::name)
+                    .collect(Collectors.toSet());
+            List<PackInfo> back = old.stream()
+                    .filter(pack -> !base.names(pack.name()) && TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.THERE).toList();
+            return gone.isEmpty() && back.isEmpty() ? Optional.empty() : Optional.of(base.restoring(gone, back));
+        });
+        return new Result.Failed(cause + switch (undone) {
+            case ManifestLog.Committed.Done _ -> "; the manifest names again what was replaced and is there";
+            case ManifestLog.Committed.Overtaken _ -> "; nothing that was replaced is there to be named again";
+            case ManifestLog.Committed.Failed failed -> "; the manifest could not be mended: " + failed.cause();
+            case ManifestLog.Committed.Unknown unknown -> "; whether the manifest is mended nobody can say: " + unknown.cause();
+        });
+    }
+
+    private boolean isGone(PackInfo pack) {
+        return TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.GONE;
     }
 
     /** Removes what was planned; what cannot be removed is left to the next compaction. */

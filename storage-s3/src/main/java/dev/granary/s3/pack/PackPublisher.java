@@ -134,15 +134,15 @@ public final class PackPublisher {
                 case ManifestLog.Committed.Failed failed -> {
                     return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
                 }
-                case ManifestLog.Committed.Done _ -> {
-                    switch (writer.named(info, keys)) {
+                case ManifestLog.Committed.Done(Manifest committed) -> {
+                    switch (writer.named(info, keys, committed.number())) {
                         case PackWriter.Named.Lasting _ -> {
                             return new StoreResult.Stored(info.bytes());
                         }
                         case PackWriter.Named.Unknown unsaid -> {
                             return new StoreResult.Unknown("whether the pack is there nobody can say: " + unsaid.failure());
                         }
-                        case PackWriter.Named.Lost _ -> {
+                        case PackWriter.Named.Late _, PackWriter.Named.Gone _ -> {
                             lost.add(info.name());
                             current = PackBuilder.renamed(current, random);
                         }

@@ -5,9 +5,11 @@ import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
@@ -78,25 +80,47 @@ final class PackWriter {
         return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
     }
 
-    /** Whether a pack that a manifest names now, as its writer asked for, may be relied on. */
+    /** Whether a pack may be relied on that a manifest is to name, or names. */
     sealed interface Named {
-        /** It is there, and too young to be removed by anybody who had not seen that manifest. */
+        /** It is there, and nobody removes it who has not seen that manifest. */
         record Lasting() implements Named {}
 
-        /** It is gone, or so old that another process may just be removing it: this process stood still before its commit. */
-        record Lost() implements Named {}
+        /** It is there, and was so old before a manifest named it that another process may just be removing it: this process stood still. */
+        record Late() implements Named {}
+
+        /** It is not there. */
+        record Gone() implements Named {}
 
         /** Nobody can say. */
         record Unknown(Failure failure) implements Named {}
     }
 
-    /** Asks for a pack after its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
+    /** Asks for a pack before its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
     Named named(PackInfo pack, PackKeys keys) {
+        return named(pack, keys, _ -> false);
+    }
+
+    /**
+     * Asks for a pack after the commit of the manifest of that number, which names it. The age of the pack at the commit decides: a process that stood
+     * still afterwards was in time.
+     */
+    Named named(PackInfo pack, PackKeys keys, long number) {
+        return named(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
+                && isInTime(packDates, manifest.dates()));
+    }
+
+    private static boolean isInTime(ServerDates pack, ServerDates manifest) {
+        return pack.lastModifiedMillis() > 0 && manifest.lastModifiedMillis() > 0
+                && manifest.lastModifiedMillis() - pack.lastModifiedMillis() < BucketRemover.LONGEST_COMMIT.toMillis();
+    }
+
+    private Named named(PackInfo pack, PackKeys keys, Predicate<ServerDates> wasInTime) {
         return switch (store.head(keys.pack(pack.name()))) {
-            case HeadResult.Found found when found.bytes() == pack.bytes()
-                    && !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) -> new Named.Lasting();
-            case HeadResult.Found _, HeadResult.Absent _ -> new Named.Lost();
-            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Lost();
+            case HeadResult.Found found when found.bytes() != pack.bytes() -> new Named.Gone();
+            case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
+                    ? new Named.Lasting() : new Named.Late();
+            case HeadResult.Absent _ -> new Named.Gone();
+            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Gone();
             case HeadResult.Unavailable lost -> new Named.Unknown(lost.failure());
         };
     }

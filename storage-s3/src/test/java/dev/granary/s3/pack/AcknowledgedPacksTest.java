@@ -563,6 +563,87 @@ class AcknowledgedPacksTest {
         assertFound(all);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B9 a compaction that stood still in its commit, and again after it while another removed what it replaced: no entry is lost")
+    void compactionSuspendedAfterCommit(boolean isLate) {
+        List<Entry> all = some(6);
+        bucket.publish(bucket.pack(all.subList(0, 3)));
+        bucket.publish(bucket.pack(all.subList(3, 6)));
+        AtomicBoolean once = new AtomicBoolean();
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                boolean isCommit = key.contains("/m/0") && once.compareAndSet(false, true);
+                if (isCommit && isLate) {
+                    store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
+                }
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (isCommit) {
+                    store.pass(GRACE.multipliedBy(2));
+                    compact();
+                }
+                return result;
+            }
+        };
+        Compaction compaction = bucket.compaction(suspended);
+        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
+        assertEquals(isLate, result instanceof Compaction.Result.Failed, result::toString);
+        assertFound(all);
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        store.pass(GRACE.multipliedBy(2));
+        compact();
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B9 a compaction whose commit was late, while what it replaced is there: both are named, whichever of them is removed next")
+    void lateCompactionAndDecidedRemover() {
+        List<Entry> all = some(6);
+        bucket.publish(bucket.pack(all.subList(0, 3)));
+        bucket.publish(bucket.pack(all.subList(3, 6)));
+        AtomicBoolean once = new AtomicBoolean();
+        List<String> doomed = new ArrayList<>();
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(Duration.ofHours(25));
+                    store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
+                            .noneMatch(pack -> name.contains(pack.name().hex()))).forEach(doomed::add); // decided, not yet done
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+        };
+        Compaction compaction = bucket.compaction(suspended);
+        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
+        assertInstanceOf(Compaction.Result.Failed.class, result, result::toString);
+        assertFound(all);
+        assertEquals(1, doomed.size());
+        doomed.forEach(store::remove);
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("B9 a publisher that stood still after its commit was in time: its pack is not written again")
+    void publisherSuspendedAfterCommit() {
+        List<Entry> all = some(3);
+        ObjectStore suspended = new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.contains("/m/0")) {
+                    store.pass(Duration.ofHours(25));
+                }
+                return result;
+            }
+        };
+        assertStored(populate(suspended, all));
+        assertEquals(List.of(1L, 1L), List.of(packObjects(), bucket.newest().number()));
+        assertFound(all);
+    }
+
     @Test
     @DisplayName("B11 a second request for one entry hears nothing before anything is written, and then what the first hears")
     void twoRequests() {
