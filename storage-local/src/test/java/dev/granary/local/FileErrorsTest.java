@@ -63,7 +63,7 @@ final class FileErrorsTest {
     }
 
     /** What a directory is made unreadable by. */
-    private enum Fault {
+    enum Fault {
         /** Its name leads to itself: an error for root as well. */
         LOOP,
         /** Its mode, for a user who may not ignore it. */
@@ -84,7 +84,7 @@ final class FileErrorsTest {
                 }
             }
             case PERMISSION -> {
-                for (Path path = hidden.getParent(); !path.equals(temporary.getParent()); path = path.getParent()) {
+                for (Path path = hidden.getParent(); path != null && !path.equals(temporary.getParent()); path = path.getParent()) {
                     Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwx--x--x"));
                 }
                 Files.setPosixFilePermissions(hidden, PosixFilePermissions.fromString("---------"));
@@ -152,7 +152,7 @@ final class FileErrorsTest {
     private void passing(Fault fault, Path hidden, List<Entry> all) throws Exception {
         try (LocalTier tier = open()) {
             long used = tier.usedBytes(); // the state is open, no segment is
-            assertTrue(used > COUNT * SIZE);
+            assertTrue(used > (long) COUNT * SIZE);
             during(fault, hidden, () -> {
                 for (Entry entry : all) {
                     assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
@@ -250,8 +250,8 @@ final class FileErrorsTest {
     void readOnly() throws Exception {
         Path pipe = temporary.resolve("state");
         make("pipe", pipe);
-        assertTrue(assertThrows(IOException.class, () -> State.openForReading(pipe)).getMessage().contains("not a file"));
-        assertTrue(assertThrows(IOException.class, () -> State.openForWriting(pipe)).getMessage().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> State.openForReading(pipe)).toString().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> State.openForWriting(pipe)).toString().contains("not a file"));
     }
 
     private static void make(String kind, Path path) throws Exception {

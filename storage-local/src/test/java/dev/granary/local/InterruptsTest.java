@@ -27,6 +27,7 @@ import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -200,7 +201,7 @@ final class InterruptsTest {
         Thread interrupter = Thread.ofPlatform().start(() -> {
             for (int i = 0; !over.get(); i++) {
                 workers.get(i % WORKERS).interrupt();
-                Thread.yield();
+                LockSupport.parkNanos(1);
             }
         });
         workers.forEach(Thread::start);
@@ -394,7 +395,7 @@ final class InterruptsTest {
             thread = Thread.ofPlatform().start(() -> {
                 for (long next = 1; ; next++) {
                     while (wanted < next && wanted >= 0) {
-                        Thread.yield();
+                        Thread.onSpinWait();
                     }
                     if (wanted < 0) {
                         return;
@@ -415,15 +416,16 @@ final class InterruptsTest {
 
         void awaitInterrupt() {
             while (done < wanted) {
-                Thread.yield();
+                Thread.onSpinWait();
             }
         }
 
         @Override
-        public void close() throws InterruptedException {
-            boolean _ = Thread.interrupted();
-            wanted = -1;
-            thread.join();
+        public void close() {
+            wanted = -1; // its last interrupt came before this
+            while (thread.isAlive()) {
+                Thread.onSpinWait();
+            }
         }
     }
 
@@ -440,7 +442,7 @@ final class InterruptsTest {
                             open.add(target);
                         }
                     } catch (IOException e) {
-                        continue; // the one by which they were listed
+                        // the one by which they were listed
                     }
                 }
             }

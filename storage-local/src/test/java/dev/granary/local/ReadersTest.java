@@ -77,7 +77,7 @@ final class ReadersTest {
     }
 
     /** How an entry is read. */
-    private enum Way {
+    enum Way {
         LOAD,
         READ;
 

@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -58,7 +57,7 @@ final class BucketRemover {
      * that was wrong: so the newest one is asked. What cannot be removed is an orphan, and goes later.
      */
     Unneeded removeOwn(List<PackInfo> packs) {
-        if (!(newest().orElse(null) instanceof Manifest newest)) {
+        if (!(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
             return Unneeded.UNKNOWN;
         }
         Unneeded all = Unneeded.NOT_NAMED;
@@ -80,7 +79,7 @@ final class BucketRemover {
      */
     long removeOrphans(List<Orphan> orphans) {
         List<Sha256> old = orphans.stream().filter(this::isOld).map(Orphan::name).toList();
-        if (old.isEmpty() || !(newest().orElse(null) instanceof Manifest newest)) {
+        if (old.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
             return 0;
         }
         Set<Sha256> known = new HashSet<>();
@@ -108,7 +107,7 @@ final class BucketRemover {
      */
     Set<Manifest.Retired> removeRetired(List<Manifest.Retired> expired) {
         Set<Manifest.Retired> gone = new HashSet<>();
-        if (expired.isEmpty() || !(newest().orElse(null) instanceof Manifest newest)) {
+        if (expired.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
             return gone;
         }
         Set<Manifest.Retired> retired = Set.copyOf(newest.retired());
@@ -127,7 +126,7 @@ final class BucketRemover {
      * @return how many were removed
      */
     long removeCopied(List<Copied> entries) {
-        if (entries.isEmpty() || !(newest().orElse(null) instanceof Manifest newest)) {
+        if (entries.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
             return 0;
         }
         List<PackIndex> others = new ArrayList<>();
@@ -161,10 +160,6 @@ final class BucketRemover {
                         && isDone(store.delete(entry.key()));
             case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
         };
-    }
-
-    private Optional<Manifest> newest() {
-        return log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest manifest) ? Optional.of(manifest) : Optional.empty();
     }
 
     private static boolean isDone(WriteResult result) {

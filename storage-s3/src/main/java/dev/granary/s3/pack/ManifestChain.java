@@ -10,6 +10,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TimeLimited;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
@@ -232,7 +233,7 @@ final class ManifestChain {
         record Absent() implements Content {}
 
         /** Something else; the bytes are empty if there are more than a manifest has. */
-        record Bad(byte[] bytes, String detail) implements Content {}
+        record Bad(MemorySegment bytes, String detail) implements Content {}
     }
 
     /** One of a newer version is no damage: to go on without what it says would take it from everybody. */
@@ -240,8 +241,8 @@ final class ManifestChain {
         String key = keys.manifest(number);
         return switch (store.get(key, Manifest.MAX_BYTES)) {
             case GetResult.Found found -> {
-                byte[] bytes = found.bytes().toArray(ValueLayout.JAVA_BYTE);
-                yield switch (Manifest.decode(bytes)) {
+                MemorySegment bytes = found.bytes();
+                yield switch (Manifest.decode(bytes.toArray(ValueLayout.JAVA_BYTE))) {
                     case Manifest.Read.Ok(Manifest manifest) when manifest.number() == number -> new Content.Sound(manifest);
                     case Manifest.Read.Ok(Manifest manifest) -> new Content.Bad(bytes, "it is manifest " + manifest.number());
                     case Manifest.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> throw new NoAnswer(Failure.of(
@@ -249,7 +250,7 @@ final class ManifestChain {
                     case Manifest.Read.Bad bad -> new Content.Bad(bytes, bad.detail());
                 };
             }
-            case GetResult.TooLarge _ -> new Content.Bad(new byte[0], "it has more than " + Manifest.MAX_BYTES + " bytes");
+            case GetResult.TooLarge _ -> new Content.Bad(MemorySegment.NULL, "it has more than " + Manifest.MAX_BYTES + " bytes");
             case GetResult.Absent _ -> new Content.Absent();
             case GetResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> new Content.Absent();
             case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
@@ -294,7 +295,7 @@ final class ManifestChain {
 
     /** The manifest; empty if it is damaged or gone in the bucket, which takes several answers that agree. */
     private Optional<Manifest> soundOrDamaged(long number) throws NoAnswer {
-        byte @Nullable [] before = null;
+        @Nullable MemorySegment before = null;
         int agreeing = 0;
         String detail = "it is answered 404";
         for (int read = 0; read < READS; read++) {
@@ -309,7 +310,7 @@ final class ManifestChain {
                     agreeing += before == null ? 1 : 0;
                 }
                 case Content.Bad bad -> {
-                    agreeing += read == 0 || (before != null && Arrays.equals(before, bad.bytes())) ? 1 : 0;
+                    agreeing += read == 0 || (before != null && before.mismatch(bad.bytes()) == -1) ? 1 : 0;
                     before = bad.bytes();
                     detail = bad.detail();
                 }
@@ -332,9 +333,9 @@ final class ManifestChain {
     }
 
     /** True if the object has as many bytes as were answered: an answer that was cut on its way is no damage in the bucket. */
-    private boolean isStored(long number, byte[] answered) throws NoAnswer {
+    private boolean isStored(long number, MemorySegment answered) throws NoAnswer {
         return switch (store.head(keys.manifest(number))) {
-            case HeadResult.Found found -> answered.length == 0 ? found.bytes() > Manifest.MAX_BYTES : found.bytes() == answered.length;
+            case HeadResult.Found found -> answered.byteSize() == 0 ? found.bytes() > Manifest.MAX_BYTES : found.bytes() == answered.byteSize();
             case HeadResult.Absent _ -> false;
             case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
         };

@@ -38,15 +38,15 @@ public final class ToldEntries {
     }
 
     private static long mark(String namespace, Sha256 id) {
-        long mark = id.prefix() ^ namespace.hashCode() * 0x9E3779B97F4A7C15L;
+        long mark = id.prefix() ^ (namespace.hashCode() * 0x9E3779B97F4A7C15L);
         return mark == 0 ? 1 : mark;
     }
 
     /** Where that mark is, or belongs. */
     private int slot(long mark) {
-        int slot = (int) (mark * 0xBF58476D1CE4E5B9L >>> 32) & slots.length - 1; // namespaces of a hostile bucket may be alike in their last bits
+        int slot = (int) ((mark * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // namespaces of a hostile bucket may be alike in their last bits
         while (slots[slot] != 0 && slots[slot] != mark) {
-            slot = slot + 1 & slots.length - 1;
+            slot = (slot + 1) & (slots.length - 1);
         }
         return slot;
     }
