@@ -5,14 +5,14 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +30,7 @@ final class Asking implements AutoCloseable {
     private final Worth worth;
     private final CompileCost cost;
     private final LongAdder skipped = new LongAdder();
-    private final AtomicReference<@Nullable String> trouble = new AtomicReference<>();
+    private final LayerTrouble trouble = new LayerTrouble();
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(AT_ONCE, AT_ONCE, IDLE_SECONDS, TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
 
@@ -43,15 +43,6 @@ final class Asking implements AutoCloseable {
         this.worth = worth;
         this.cost = cost;
         threads.allowCoreThreadTimeOut(true);
-    }
-
-    /** Puts what a look-up found into the statistics, and keeps the first cause of a failure: later ones are often its consequences. */
-    private LoadResult count(LoadResult result, long nanos) {
-        switch (result) {
-            case LoadResult.Unavailable lost -> trouble.compareAndSet(null, lost.cause());
-            case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> {}
-        }
-        return layer.tier().statistics().count(result, nanos);
     }
 
     /** What it has, if that is worth the time; waits at most {@code mostNanos}. */
@@ -84,7 +75,8 @@ final class Asking implements AutoCloseable {
     }
 
     LayerStatistics statistics() {
-        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), Optional.ofNullable(trouble.get()));
+        return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), trouble.cause(), trouble.open(),
+                trouble.soundLate());
     }
 
     /** Begins no question any more; those under way end by themselves. */
@@ -98,28 +90,60 @@ final class Asking implements AutoCloseable {
         LoadResult result = answer(id, limit);
         long took = System.nanoTime() - start;
         worth.spent(took);
-        return count(result, took);
+        return layer.tier().statistics().count(result, took);
     }
 
     private LoadResult answer(Id id, long limit) {
-        Future<LoadResult> answer;
+        CompletableFuture<LoadResult> answer = new CompletableFuture<>();
+        AtomicBoolean hasBegun = new AtomicBoolean();
         try {
-            answer = threads.submit(() -> layer.tier().cache().load(id));
+            threads.execute(() -> {
+                if (hasBegun.compareAndSet(false, true)) {
+                    try {
+                        answer.complete(layer.tier().cache().load(id));
+                    } catch (Throwable e) { // against the contract, or an error: told to the caller
+                        answer.completeExceptionally(e);
+                    }
+                }
+            });
         } catch (RejectedExecutionException e) {
-            return new LoadResult.Unavailable("this process has closed it");
+            return failed("this process has closed it");
         }
         try {
-            return answer.get(limit, TimeUnit.NANOSECONDS);
+            LoadResult result = answer.get(limit, TimeUnit.NANOSECONDS);
+            if (result instanceof LoadResult.Unavailable lost) {
+                trouble.failed(lost.cause());
+            }
+            return result;
         } catch (TimeoutException e) {
-            return new LoadResult.Unavailable("no answer within " + Duration.ofNanos(limit).toMillis() + " ms");
+            String cause = "no answer within " + Duration.ofNanos(limit).toMillis() + " ms";
+            if (hasBegun.compareAndSet(false, true)) { // it waits for a thread, and nobody needs it any more
+                trouble.timedOut(cause);
+            } else {
+                trouble.left(cause);
+                answer.whenComplete(this::late);
+            }
+            return new LoadResult.Unavailable(cause);
         } catch (InterruptedException e) {
+            hasBegun.set(true); // where it has not begun, nobody needs it any more
             Thread.currentThread().interrupt();
-            return new LoadResult.Unavailable("interrupted");
+            return failed("interrupted");
         } catch (ExecutionException e) { // against the contract
             WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e.getCause());
-            return new LoadResult.Unavailable(String.valueOf(e.getCause()));
-        } finally {
-            answer.cancel(false); // where it has not begun, nobody needs it any more
+            return failed(String.valueOf(e.getCause()));
+        }
+    }
+
+    private LoadResult failed(String cause) {
+        trouble.failed(cause);
+        return new LoadResult.Unavailable(cause);
+    }
+
+    private void late(@Nullable LoadResult result, @Nullable Throwable failure) {
+        if (result != null) {
+            trouble.answered(result);
+        } else {
+            trouble.failedLate(String.valueOf(failure));
         }
     }
 
@@ -132,12 +156,12 @@ final class Asking implements AutoCloseable {
                     long start = System.nanoTime();
                     switch (layer.tier().cache().load(id)) {
                         case LoadResult.Hit(Entry entry) -> gained = entry.compileTime().toNanos() - (System.nanoTime() - start);
-                        case LoadResult.Unavailable lost -> trouble.compareAndSet(null, lost.cause());
+                        case LoadResult.Unavailable lost -> trouble.failed(lost.cause());
                         case LoadResult.Absent _, LoadResult.Damaged _ -> {}
                     }
                 } catch (Throwable e) { // closed meanwhile, against the contract, or an error: this thread's end would print it to the user
                     WarnOnce.warn("ask", "A look-up in " + layer.name() + " failed: " + e);
-                    count(new LoadResult.Unavailable(String.valueOf(e)), 0);
+                    layer.tier().statistics().count(failed(String.valueOf(e)), 0);
                 } finally {
                     worth.probed(gained);
                 }

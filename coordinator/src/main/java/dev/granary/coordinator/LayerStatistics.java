@@ -9,6 +9,8 @@ import java.util.Optional;
  * @param name its location, and its endpoint where it has one
  * @param results look-ups and stores by result; a look-up that went on without the answer counts as unavailable
  * @param skipped look-ups that did not ask it, because asking had cost more time than it brought
- * @param trouble the cause of the first look-up that failed there, in one line; empty where none did
+ * @param trouble the cause of the first look-up that failed there, in one line; empty where none did. An answer that came late once is no failure
+ * @param late answers under way for which no caller waits any more
+ * @param lateAnswers answers that came too late for their callers, and were no failures
  */
-public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped, Optional<String> trouble) {}
+public record LayerStatistics(String name, TierStatistics.Snapshot results, long skipped, Optional<String> trouble, int late, long lateAnswers) {}

@@ -50,18 +50,19 @@ final class BucketTroubles {
 
     /** True where one of them has answered a request, whatever the answer was. */
     static boolean isAnyAnswering(List<LayerStatistics> layers) {
-        return layers.stream().map(LayerStatistics::results).anyMatch(BucketTroubles::hasAnswered);
+        return layers.stream().anyMatch(BucketTroubles::hasAnswered);
     }
 
-    private static boolean hasAnswered(TierStatistics.Snapshot results) {
-        return results.hits() + results.misses() - results.unavailable() + results.stored() + results.duplicates() + results.divergent()
+    private static boolean hasAnswered(LayerStatistics layer) {
+        TierStatistics.Snapshot results = layer.results();
+        return layer.lateAnswers() + results.hits() + results.misses() - results.unavailable() + results.stored() + results.duplicates() + results.divergent()
                 + results.refused() > 0;
     }
 
     /** Tries each bucket that no look-up has asked, and that has failed in nothing so far. */
     void tryUnasked() throws ConfigException {
         for (int i = 0; i < layers.size(); i++) {
-            if (!lines.containsKey(i) && !hasAnswered(layers.get(i).results())) {
+            if (!lines.containsKey(i) && !hasAnswered(layers.get(i))) {
                 Optional<String> problem = BucketTrial.problem(buckets.get(i));
                 if (problem.isPresent()) {
                     lines.put(i, problem.get());

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -23,6 +24,7 @@ import picocli.CommandLine.Parameters;
 final class RunCommand extends StoreCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long LOST_NANOS = TimeUnit.SECONDS.toNanos(8); // of the 10 that a silent bucket may cost, some go to closing connections
+    private static final long CAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
@@ -53,7 +55,9 @@ final class RunCommand extends StoreCommand {
             try (Progress progress = new Progress(err, "getting", kernels.kernels().size())) {
                 run.all(kernels.kernels(), progress);
             }
-            flush(granary);
+            long start = System.nanoTime();
+            flush(granary, start);
+            awaitCauses(granary, start);
             BucketTroubles troubles = new BucketTroubles(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
                 troubles.tryUnasked();
@@ -69,20 +73,31 @@ final class RunCommand extends StoreCommand {
     }
 
     /** Waits for uploads: long where the bucket has answered at all, else no longer than makes {@link #LOST_NANOS} with what look-ups have waited. */
-    private void flush(Granary granary) {
-        long start = System.nanoTime();
+    private void flush(Granary granary, long start) {
         try (Progress progress = new Progress(err(), "uploading", 0)) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = BucketTroubles.isAnyAnswering(layers)
-                        ? UPLOAD_NANOS
-                        : LOST_NANOS - layers.stream().mapToLong(layer -> layer.results().loadNanos()).sum();
+                long limit = BucketTroubles.isAnyAnswering(layers) ? UPLOAD_NANOS : leftToLose(layers);
                 long passed = System.nanoTime() - start;
                 if (granary.flush(Duration.ofNanos(Math.max(0, Math.min(limit - passed, PROGRESS_NANOS)))) || passed >= limit) {
                     return;
                 }
                 progress.passing(TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
             }
+        }
+    }
+
+    private static long leftToLose(List<LayerStatistics> layers) {
+        return LOST_NANOS - layers.stream().mapToLong(layer -> layer.results().loadNanos()).sum();
+    }
+
+    /** Waits, within the same bound, for answers for which no look-up has waited: they tell what was wrong, or that nothing was. */
+    private static void awaitCauses(Granary granary, long start) {
+        List<LayerStatistics> layers = granary.statistics().layers();
+        while (layers.stream().anyMatch(layer -> layer.late() > 0 && layer.trouble().isPresent())
+                && System.nanoTime() - start < leftToLose(layers) && !Thread.currentThread().isInterrupted()) {
+            LockSupport.parkNanos(CAUSE_NANOS);
+            layers = granary.statistics().layers();
         }
     }
 }
