@@ -29,7 +29,7 @@ public final class ChildJvm {
         command.add(main.getName());
         Path output = directory.resolve("output.txt");
         Process child = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
-        assertTrue(child.waitFor(60, TimeUnit.SECONDS), "the child JVM does not end");
+        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the child JVM does not end");
         List<String> lines = Files.readAllLines(output, ISO_8859_1);
         assertEquals(0, child.exitValue(), () -> String.join("\n", lines));
         return lines;

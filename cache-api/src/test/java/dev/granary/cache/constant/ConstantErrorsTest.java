@@ -3,6 +3,7 @@ package dev.granary.cache.constant;
 import static dev.granary.cache.constant.TestMemory.MEGABYTE;
 import static dev.granary.cache.constant.TestMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,8 @@ import dev.granary.cache.memory.PrimitiveCache;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -213,7 +216,10 @@ class ConstantErrorsTest {
             assertTrue(present.isCached());
         }
         try (ConstantPromise<Piece> promise = ((ConstantLookUp.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
-            assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE));
+            assertThrows(IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)); // whose promise it is
+            Throwable another = assertThrows(CompletionException.class, () -> CompletableFuture.runAsync(
+                    () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)).join()).getCause();
+            assertInstanceOf(IllegalArgumentException.class, another);
             promise.fulfil(memory.allocate("k2", MEGABYTE)).close();
         }
         assertEquals(2, cache.statistics().made());

@@ -205,9 +205,9 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("M15 a constant made from other constants; one that needs itself is an error and no hang")
     void nested() {
-        cache.get(key("folded"), 1, () -> {
+        cache.get(key("folded"), MEGABYTE, () -> {
             try (Constant<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
-                return memory.allocate("folded " + part.buffer().content, 1);
+                return memory.allocate("folded " + part.buffer().content, MEGABYTE);
             }
         }).close();
         try (Constant<Piece> folded = unmade(cache, "folded", 1)) {
