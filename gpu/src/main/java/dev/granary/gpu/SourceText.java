@@ -38,6 +38,7 @@ final class SourceText {
     // A mark that was not found before this index is not looked for again: one line is searched once.
     private int noAngleBefore;
     private int noQuoteBefore;
+    private long searched;
 
     private SourceText(String text) {
         this.text = text;
@@ -77,6 +78,11 @@ final class SourceText {
     /** A part of the text, in words, that cannot be read for sure. */
     Optional<String> unclear() {
         return unclear.isEmpty() ? Optional.empty() : Optional.of(unclear);
+    }
+
+    /** How many characters the searches for the end of a name looked at; at most a few for each character of the text. */
+    long searched() {
+        return searched;
     }
 
     private void step() {
@@ -182,6 +188,7 @@ final class SourceText {
     private int inLine(char mark) {
         int known = mark == '>' ? noAngleBefore : noQuoteBefore;
         for (int i = Math.max(at + 1, known); i < text.length() && text.charAt(i) != '\n'; i++) {
+            searched++;
             if (text.charAt(i) == mark) {
                 return i;
             }

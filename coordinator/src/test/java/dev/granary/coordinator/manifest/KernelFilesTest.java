@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
@@ -13,7 +14,9 @@ import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -197,6 +200,16 @@ class KernelFilesTest {
             write("m/src/k.cl", empty);
             assertSays("k.cl is empty");
         }
+    }
+
+    @Test
+    @DisplayName("F7 a source without an end is an IOException that tells the bound, whatever length its file states")
+    void endlessSource() throws Exception {
+        Path endless = Path.of("/dev/zero");
+        assumeTrue(Files.exists(endless), "there is no /dev/zero");
+        ManifestKernel kernel = new ManifestKernel("k", endless, List.of(), List.of(), List.of(), Optional.empty());
+        IOException told = assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, TARGET));
+        assertTrue(String.valueOf(told.getMessage()).contains("more than 64 MiB"), told::toString);
     }
 
     @Test

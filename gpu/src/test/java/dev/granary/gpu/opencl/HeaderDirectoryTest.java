@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
@@ -60,6 +61,16 @@ class HeaderDirectoryTest {
     void impossible() throws Exception {
         assertThrows(IOException.class, () -> new HeaderDirectory(builder().header("a", "x").header("a/b", "y").build(), parent));
         assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(".", "x").build(), parent));
+        assertEquals(List.of(), left());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a\ud800.clh", "\udfff/b.clh"})
+    @DisplayName("F7 a place that no file name can spell is refused with an IOException, and nothing is left")
+    void noFileName(String place) throws Exception {
+        IOException refused = assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(place, "x").build(), parent));
+        assertTrue(String.valueOf(refused.getMessage()).contains("cannot be a file here"), refused::toString);
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(place).build(), parent));
         assertEquals(List.of(), left());
     }
 
