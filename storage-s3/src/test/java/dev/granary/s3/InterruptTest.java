@@ -146,7 +146,7 @@ class InterruptTest {
                         try {
                             tier.list(listed -> assertFalse(listed.namespace().isEmpty()));
                         } catch (IOException e) {
-                            assertTrue(e.getMessage().length() > 10, e::toString); // as a listing of an interrupted thread ends
+                            assertTrue(String.valueOf(e.getMessage()).length() > 10, e::toString); // as a listing of an interrupted thread ends
                         }
                     }
                 }

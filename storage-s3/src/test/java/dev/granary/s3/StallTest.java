@@ -125,7 +125,7 @@ class StallTest {
             }
             assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
-            assertTrue(unlisted.getMessage().contains("100 ms"), unlisted::getMessage);
+            assertTrue(unlisted.toString().contains("100 ms"), unlisted::toString);
             assertEquals(sent, server.requests());
             assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
         }
