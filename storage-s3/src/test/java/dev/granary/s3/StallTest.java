@@ -104,9 +104,9 @@ class StallTest {
             }
         });
         try (ObjectStore store = ObjectStores.open(config(client, Duration.ofSeconds(2)), traffic)) {
-            assertEquals(pieces * 2048, assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000)).bytes().byteSize());
+            assertEquals(pieces * 2048L, assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000)).bytes().byteSize());
         }
-        assertEquals(pieces * 2048, traffic.receivedBytes());
+        assertEquals(pieces * 2048L, traffic.receivedBytes());
         assertEquals(Duration.ZERO, traffic.quiet());
     }
 

@@ -1,5 +1,6 @@
 package dev.granary.s3.pack;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -105,7 +106,7 @@ class ForeignKeysTest {
         @Override
         public ListResult list(String prefix, Consumer<Listed> visitor) {
             for (long i = 0; i < 3_000_000; i++) {
-                String name = Sha256.of(Long.toString(i).getBytes()).hex();
+                String name = Sha256.of(Long.toString(i).getBytes(UTF_8)).hex();
                 listed++;
                 boolean isEntry = prefix.endsWith("/e/");
                 visitor.accept(new Listed(prefix + (isEntry ? name.substring(0, 2) + "/" + name : name + ".pack"), bytes, "e", 0));

@@ -61,6 +61,11 @@ class BoundedBodyTest {
             public int read() {
                 throw new AssertionError("nothing is to be read");
             }
+
+            @Override
+            public int read(byte[] into, int offset, int length) {
+                return read();
+            }
         };
         assertNull(BoundedBody.read(unread, 5368709120L, 1L << 30, 1L << 26));
         assertThrows(TooLittleMemoryException.class, () -> BoundedBody.read(unread, 1L << 27, 1L << 30, 1L << 26));
