@@ -20,6 +20,7 @@ public final class Compacting {
     private final BucketLayer bucket;
     private final String namespace;
     private final Duration grace;
+    private final Waits waits = new Waits();
 
     /** For that target of that bucket; {@code grace} is how long what is replaced stays. */
     public Compacting(GranaryConfig config, BucketLayer bucket, String namespace, Duration grace) {
@@ -53,6 +54,11 @@ public final class Compacting {
         record Failed(String cause) implements Outcome {}
     }
 
+    /** The buckets that this may be waiting for. */
+    public Waits waits() {
+        return waits;
+    }
+
     /**
      * Finds out what there is to do.
      *
@@ -60,6 +66,7 @@ public final class Compacting {
      */
     public Outcome plan() throws ConfigException {
         try (PackedBucket packed = Buckets.packed(bucket, Buckets.directory(config))) {
+            waits.watch(bucket.name(), packed.traffic()::quiet);
             return switch (packed.compaction(namespace).plan(grace)) {
                 case Compaction.Planned.Ready ready -> new Outcome.Planned(ready.plan());
                 case Compaction.Planned.Unavailable lost -> new Outcome.Failed(lost.cause());
@@ -76,11 +83,13 @@ public final class Compacting {
      */
     public Outcome run(Manifest.Loose loose, LongConsumer progress) throws ConfigException {
         try (BucketTier tier = Buckets.open(bucket, Buckets.directory(config))) {
+            waits.watch(bucket.name(), tier.traffic()::quiet);
             if (tier.conditionalWrites() == ConditionalWrites.NONE) {
                 return new Outcome.Failed("the server keeps no conditions on writes, which packs need; entries stay alone there");
             }
         }
         try (PackedBucket packed = Buckets.packed(bucket, Buckets.directory(config))) {
+            waits.watch(bucket.name(), packed.traffic()::quiet);
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
                 switch (packed.compaction(namespace).plan(grace)) {
                     case Compaction.Planned.Unavailable lost -> {

@@ -19,6 +19,7 @@ import dev.granary.gpu.primitive.CompositeDescriptor;
 import dev.granary.gpu.primitive.Engines;
 import dev.granary.gpu.primitive.PrimitiveHandle;
 import dev.granary.local.LocalClaims;
+import dev.granary.s3.BucketTier;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -48,6 +49,7 @@ public final class Granary implements AutoCloseable {
     private final CompositeCache composites;
     private final ConstantTensorCaches constants;
     private final Counters counters = new Counters();
+    private final Waits waits = new Waits();
     private final Layers layers;
     private final LayerUploads uploads;
     private final WriteBehind writeBehind;
@@ -61,10 +63,15 @@ public final class Granary implements AutoCloseable {
         this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
-        this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters);
+        this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters, waits);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
         Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
         this.lookUp = new LookUp(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
+        for (Layer layer : stores.layers()) {
+            if (layer.tier().cache() instanceof BucketTier bucket) {
+                waits.watch(layer.name(), bucket.traffic()::quiet);
+            }
+        }
     }
 
     private static ClaimWait claimWait(LocalClaims claims, Duration limit, Counters counters) {
@@ -190,6 +197,11 @@ public final class Granary implements AutoCloseable {
      */
     public ConstantTensorCaches constants() {
         return constants;
+    }
+
+    /** The buckets that this may be waiting for, for tools that show progress. */
+    public Waits waits() {
+        return waits;
     }
 
     /** What was done so far. */

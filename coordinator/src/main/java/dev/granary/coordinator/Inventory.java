@@ -6,6 +6,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.s3.BucketTier;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -21,6 +22,7 @@ public final class Inventory implements AutoCloseable {
     private final PersistentCache cache;
     private final Catalog catalog;
     private final String name;
+    private final Waits waits = new Waits();
 
     private <T extends PersistentCache & Catalog> Inventory(T tier, String name) {
         this.cache = tier;
@@ -55,7 +57,15 @@ public final class Inventory implements AutoCloseable {
      * @throws ConfigException if it cannot be opened as configured
      */
     public static Inventory ofBucket(BucketLayer bucket) throws ConfigException {
-        return new Inventory(Buckets.open(bucket, Optional.empty()), bucket.name());
+        BucketTier tier = Buckets.open(bucket, Optional.empty());
+        Inventory inventory = new Inventory(tier, bucket.name());
+        inventory.waits.watch(bucket.name(), tier.traffic()::quiet);
+        return inventory;
+    }
+
+    /** The buckets that this may be waiting for. */
+    public Waits waits() {
+        return waits;
     }
 
     /** Where the tier is. */

@@ -17,10 +17,10 @@ final class LayerUploads implements AutoCloseable {
     /** In the order of the layers; empty where a layer is only read. */
     private final List<Optional<Uploads>> all = new ArrayList<>();
 
-    LayerUploads(Tier local, List<Layer> layers, Publishing publishing, Counters counters) {
+    LayerUploads(Tier local, List<Layer> layers, Publishing publishing, Counters counters, Waits waits) {
         for (Layer layer : layers) {
             all.add(layer.bucket().isWritable()
-                    ? Optional.of(new Uploads(local, sender(layer, publishing), layer.outbox(), counters))
+                    ? Optional.of(new Uploads(local, sender(layer, publishing, waits), layer.outbox(), counters))
                     : Optional.empty());
         }
         for (int i = 0; i < layers.size(); i++) {
@@ -30,11 +30,11 @@ final class LayerUploads implements AutoCloseable {
     }
 
     /** A tier that somebody else wrote knows no packs. */
-    private static Sender sender(Layer layer, Publishing publishing) {
+    private static Sender sender(Layer layer, Publishing publishing, Waits waits) {
         return switch (publishing) {
             case ALONE -> Sender.alone(layer.tier());
             case IN_PACKS -> layer.tier().cache() instanceof BucketTier bucket
-                    ? new PackSender(bucket, layer.tier())
+                    ? new PackSender(bucket, layer.tier(), packed -> waits.watch(layer.name(), packed.traffic()::quiet))
                     : Sender.alone(layer.tier());
         };
     }

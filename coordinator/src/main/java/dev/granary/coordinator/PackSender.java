@@ -23,10 +23,12 @@ final class PackSender implements Sender {
     private final PackedBucket packed;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
-    PackSender(BucketTier bucket, Tier counted) {
+    /** A sender to that bucket, whose connections for packs it tells {@code opened}. */
+    PackSender(BucketTier bucket, Tier counted, Consumer<PackedBucket> opened) {
         this.bucket = bucket;
         this.counted = counted;
         this.packed = bucket.packed();
+        opened.accept(packed);
     }
 
     @Override

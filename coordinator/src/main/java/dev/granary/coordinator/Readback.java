@@ -39,6 +39,7 @@ public final class Readback {
     private final List<BucketLayer> layers;
     private final Duration silence;
     private final Duration pause;
+    private final Waits waits = new Waits();
     private final AtomicInteger read = new AtomicInteger();
     private final AtomicLong lastNanos = new AtomicLong();
 
@@ -77,12 +78,19 @@ public final class Readback {
         return left;
     }
 
+    /** The buckets that this may be waiting for. */
+    public Waits waits() {
+        return waits;
+    }
+
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress) throws ConfigException, InterruptedException {
         List<BucketTier> readers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE, DaemonThreads.named("granary-readback"));
         try {
             for (BucketLayer layer : layers) {
-                readers.add(Buckets.patient(layer));
+                BucketTier reader = Buckets.patient(layer);
+                readers.add(reader);
+                waits.watch(layer.name(), reader.traffic()::quiet);
             }
             Map<Id, Future<Optional<String>>> answers = new LinkedHashMap<>();
             ids.forEach(id -> answers.put(id, threads.submit(() -> problem(id, readers, progress))));

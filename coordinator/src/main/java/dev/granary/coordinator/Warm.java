@@ -20,6 +20,7 @@ public final class Warm implements AutoCloseable {
     private final GranaryConfig config;
     private final LocalTier local;
     private final Warming.Alone alone;
+    private final Waits waits = new Waits();
 
     private Warm(GranaryConfig config, LocalTier local, Warming.Alone alone) {
         this.config = config;
@@ -73,6 +74,7 @@ public final class Warm implements AutoCloseable {
      */
     public Outcome from(BucketLayer layer, String namespace, Progress progress) throws ConfigException, InterruptedException {
         try (PackedBucket bucket = Buckets.packed(layer, Buckets.directory(config))) {
+            waits.watch(layer.name(), bucket.traffic()::quiet);
             return switch (bucket.manifests(namespace).newest(Manifest.NONE)) {
                 case ManifestLog.Newest.Unavailable lost -> new Outcome.Unavailable(lost.cause());
                 case ManifestLog.Newest.Found found -> new Outcome.Done(from(bucket, namespace, found.manifest(), progress));
@@ -113,6 +115,11 @@ public final class Warm implements AutoCloseable {
             WarnOnce.warn("warm", "The local directory cannot be listed, so everything is fetched: " + e);
         }
         return new Held(hashes, all[0], all[1]);
+    }
+
+    /** The buckets that this may be waiting for. */
+    public Waits waits() {
+        return waits;
     }
 
     @Override

@@ -109,6 +109,7 @@ class BucketFaultsTest {
         private final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
         private final Path local;
         private final Duration limit;
+        private final boolean isShort;
         private final BucketTier tier;
         private final int begun;
         private final Before before;
@@ -117,6 +118,7 @@ class BucketFaultsTest {
             this.before = before;
             this.local = directory.resolve(name);
             this.limit = requestTimeout.multipliedBy(3);
+            this.isShort = requestTimeout.equals(FaultyBucket.SHORT);
             if (before != Before.NOTHING) {
                 bucket.place(ELSEWHERE);
             }
@@ -163,7 +165,8 @@ class BucketFaultsTest {
             assertEquals(remote.failed() + remote.unknown() + remote.refused(), counted.leftForLater());
             assertEquals(compiled, published.size());
             assertEquals(0, counted.dropped() + counted.refusedByDriver() + counted.quarantined());
-            boolean mayHideRequests = bucket.faulty.exchanges().stream().anyMatch(exchange -> exchange.fault().mayHideRequests());
+            // With short limits a client may give up while it connects: what is counted then never comes.
+            boolean mayHideRequests = isShort || bucket.faulty.exchanges().stream().anyMatch(exchange -> exchange.fault().mayHideRequests());
             assertTrue(mayHideRequests ? bucket.faulty.requests() <= sent(tier) : bucket.faulty.requests() == sent(tier),
                     () -> bucket.faulty.requests() + " requests came, counted: " + tier.statistics().requests());
         }

@@ -168,7 +168,7 @@ class SlowBucketTest {
                 }
                 assertEquals(kernels, granary.statistics().local().stored());
                 assertEquals(kernels, granary.statistics().layers().getFirst().results().refused());
-                assertEquals(0, granary.statistics().leftForLater());
+                assertEquals(kernels, granary.statistics().leftForLater(), "the right to write may come back");
             } finally {
                 System.setErr(before);
             }

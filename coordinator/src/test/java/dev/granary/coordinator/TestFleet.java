@@ -138,6 +138,14 @@ public final class TestFleet implements AutoCloseable {
         return keys.stream().filter(key -> key.contains(part)).toList();
     }
 
+    /** Removes all objects whose keys have this in them, as a lifecycle rule does. */
+    public void remove(String part) {
+        List<String> keys = keys(part);
+        try (ObjectStore store = ObjectStores.open(s3())) {
+            keys.forEach(key -> assertInstanceOf(WriteResult.Done.class, store.delete(key)));
+        }
+    }
+
     /** Replaces an object. */
     public void change(String key, UnaryOperator<byte[]> change) {
         try (ObjectStore store = ObjectStores.open(s3())) {

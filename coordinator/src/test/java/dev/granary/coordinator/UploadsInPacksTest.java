@@ -143,7 +143,7 @@ class UploadsInPacksTest {
         Entry large = new TestEntries("UploadsInPacksTest").entry(33 << 20);
         List<StoreResult> heard = new ArrayList<>();
         try (BucketTier bucket = Buckets.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackSender sender = new PackSender(bucket, new Tier(bucket))) {
+                PackSender sender = new PackSender(bucket, new Tier(bucket), _ -> {})) {
             sender.send(large, heard::add);
             assertInstanceOf(StoreResult.Stored.class, heard.getFirst());
             sender.finish();

@@ -86,15 +86,18 @@ final class ResilientStore extends LayeredStore {
     @Override
     <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
-        return read(timing.nanos(), counter, request, failure, failed);
+        return read(timing.nanos(), "", counter, request, failure, failed);
     }
 
-    /** Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. */
-    private <R> R read(long start, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
+    /**
+     * Reads, at most as long as a look-up may take that began at {@code start}: nothing is sent that could end after it. {@code before} is what took the
+     * time until now, where that has failed.
+     */
+    private <R> R read(long start, String before, LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
             Function<Failure, R> failed) {
         if (timing.nanos() - start > roomNanos) {
             counters.unsent.increment();
-            return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has"));
+            return failed.apply(Failure.of(Failure.Kind.TIMEOUT, "the requests before took all the time that a look-up has" + before));
         }
         Attempts attempts = new Attempts(start);
         while (true) {
@@ -177,6 +180,7 @@ final class ResilientStore extends LayeredStore {
     /** What several requests of one look-up share. */
     private final class WithinDeadline extends LayeredStore implements TimeLimited {
         private final long start;
+        private volatile String before = "";
 
         WithinDeadline(long start) {
             super(counters);
@@ -191,7 +195,11 @@ final class ResilientStore extends LayeredStore {
         @Override
         <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
                 Function<Failure, R> failed) {
-            return ResilientStore.this.read(start, counter, request, failure, failed);
+            R result = ResilientStore.this.read(start, before, counter, request, failure, failed);
+            if (before.isEmpty()) { // the first failure is the cause of those behind it
+                failure.apply(result).ifPresent(cause -> before = ": " + cause);
+            }
+            return result;
         }
 
         @Override

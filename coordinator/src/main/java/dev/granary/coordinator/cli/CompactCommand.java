@@ -70,11 +70,8 @@ final class CompactCommand extends StoreCommand {
 
     private Compacting.Outcome compact(GranaryConfig config, BucketLayer bucket, String target, Duration age) throws ConfigException {
         Compacting compacting = new Compacting(config, bucket, target, age);
-        if (isDry) {
-            return compacting.plan();
-        }
-        try (Progress progress = new Progress(err(), "compacting", 0)) {
-            return compacting.run(isSealing ? Manifest.Loose.NONE : Manifest.Loose.ALLOWED,
+        try (Progress progress = new Progress(err(), "compacting", 0).watching(compacting.waits())) {
+            return isDry ? compacting.plan() : compacting.run(isSealing ? Manifest.Loose.NONE : Manifest.Loose.ALLOWED,
                     bytes -> progress.passing(Text.bytes(bytes)));
         }
     }

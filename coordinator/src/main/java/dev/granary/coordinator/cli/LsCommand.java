@@ -59,7 +59,7 @@ final class LsCommand extends StoreCommand {
         try (Inventory inventory = tier.open(stores())) {
             // What took longest to compile is known only when all are read.
             FirstEntries first = new FirstEntries(comparator(Map.of()), order == Order.COMPILE ? FirstEntries.MOST : limit);
-            try (Progress progress = new Progress(err(), "listing", 0)) {
+            try (Progress progress = new Progress(err(), "listing", 0).watching(inventory.waits())) {
                 inventory.list(entry -> {
                     if (isChosen.test(entry)) {
                         first.accept(entry);

@@ -61,7 +61,7 @@ final class PopulateCommand extends StoreCommand {
         BucketLayer target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst()
                 .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
                         + " granary run fills the local directory alone."));
-        Optional<String> problem = BucketTrial.problem(target);
+        Optional<String> problem = problem(target);
         if (problem.isPresent()) {
             throw new FailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
@@ -70,13 +70,14 @@ final class PopulateCommand extends StoreCommand {
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
             KernelRun run = new KernelRun(granary, engine);
-            try (Progress progress = new Progress(err, "populating", kernels.kernels().size())) {
+            try (Progress progress = new Progress(err, "populating", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
             }
             flush(granary, published);
             Populated populated = new Populated(target, uploadLimit, published, run);
-            try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size())) {
-                populated.readBack(new Readback(config.buckets()), progress);
+            Readback readback = new Readback(config.buckets());
+            try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
+                populated.readBack(readback, progress);
             }
             if (isJson()) {
                 JsonObject result = run.json(buildLog.shown());
@@ -92,6 +93,13 @@ final class PopulateCommand extends StoreCommand {
         }
     }
 
+    private Optional<String> problem(BucketLayer target) throws ConfigException {
+        try (Progress progress = new Progress(err(), "trying", 0)) {
+            progress.passing(target.name());
+            return BucketTrial.problem(target);
+        }
+    }
+
     /** What this machine had already may be missing in the bucket. */
     private static void publishAgain(Granary granary, KernelRun.Result result) {
         if (result instanceof KernelRun.Result.Got got && got.source() == Source.LOCAL) {
@@ -102,7 +110,7 @@ final class PopulateCommand extends StoreCommand {
     private void flush(Granary granary, Published published) {
         long start = System.nanoTime();
         long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
-        try (Progress progress = new Progress(err(), "publishing", 0)) {
+        try (Progress progress = new Progress(err(), "publishing", 0).watching(granary.waits())) {
             for (long passed = 0; passed < limit; passed = System.nanoTime() - start) {
                 if (granary.flush(Duration.ofNanos(Math.min(limit - passed, PROGRESS_NANOS)))) {
                     return;

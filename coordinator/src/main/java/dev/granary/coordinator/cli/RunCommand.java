@@ -52,7 +52,7 @@ final class RunCommand extends StoreCommand {
         Published published = new Published();
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, Publishing.ALONE, published)) {
             KernelRun run = new KernelRun(granary, engine);
-            try (Progress progress = new Progress(err, "getting", kernels.kernels().size())) {
+            try (Progress progress = new Progress(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress);
             }
             long start = System.nanoTime();
@@ -74,7 +74,7 @@ final class RunCommand extends StoreCommand {
 
     /** Waits for uploads: long where the bucket has answered at all, else no longer than makes {@link #LOST_NANOS} with what look-ups have waited. */
     private void flush(Granary granary, long start) {
-        try (Progress progress = new Progress(err(), "uploading", 0)) {
+        try (Progress progress = new Progress(err(), "uploading", 0).watching(granary.waits())) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
                 long limit = BucketTroubles.isAnyAnswering(layers) ? UPLOAD_NANOS : leftToLose(layers);

@@ -56,7 +56,7 @@ final class StatsCommand extends StoreCommand {
 
     private Map<String, Usage> usage(Inventory inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (Progress progress = new Progress(err(), "counting", 0)) {
+        try (Progress progress = new Progress(err(), "counting", 0).watching(inventory.waits())) {
             inventory.list(entry -> {
                 String namespace = usage.containsKey(entry.namespace()) || usage.size() < MOST_TARGETS ? entry.namespace() : OTHERS;
                 progress.passing(Text.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);

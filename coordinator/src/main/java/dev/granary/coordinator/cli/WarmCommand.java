@@ -75,7 +75,7 @@ final class WarmCommand extends StoreCommand {
     }
 
     private Warm.Outcome from(Warm warm, BucketLayer layer, String target) throws ConfigException, InterruptedException {
-        try (Progress progress = new Progress(err(), "warming", 0)) {
+        try (Progress progress = new Progress(err(), "warming", 0).watching(warm.waits())) {
             return warm.from(layer, target, (bytes, of) -> progress.passing(Text.bytes(bytes) + " of " + Text.bytes(of)));
         }
     }

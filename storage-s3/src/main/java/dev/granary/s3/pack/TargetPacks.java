@@ -330,7 +330,8 @@ final class TargetPacks {
             case GetResult.Absent _ -> new Indexed.Lost("it is not there");
             case GetResult.TooLarge _ -> new Indexed.Lost("the server sent more of it than was asked for");
             case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> new Indexed.Lost("it is too short");
-            case GetResult.Unavailable lost when isGone(lost.failure(), pack, keys, store) -> new Indexed.Lost("it is not there");
+            case GetResult.Unavailable lost when isGone(lost.failure(), pack, keys, store) ->
+                    new Indexed.Lost("it is not there, or must not be read: " + lost.failure());
             case GetResult.Unavailable lost -> new Indexed.Unsaid(lost.failure());
         };
     }
