@@ -1,15 +1,16 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ConditionalWrites;
+import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.PackedBucket;
 import dev.granary.s3.pack.PackPublisher;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -21,20 +22,21 @@ final class PackSender implements Sender {
     private final BucketTier bucket;
     private final Tier counted;
     private final PackedBucket packed;
+    private volatile DuplicateFinder duplicates;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     PackSender(BucketTier bucket, Tier counted) {
         this.bucket = bucket;
         this.counted = counted;
         this.packed = bucket.packed();
+        this.duplicates = bucket.duplicates();
     }
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        // Read, and not only asked for: an object under the right name may be damaged, and a pack that an index names may be gone.
-        if (bucket.load(entry.id()) instanceof LoadResult.Hit(Entry there)) {
-            StoreResult result = there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
-            whenDone.accept(counted.statistics().count(result));
+        Optional<StoreResult> there = duplicates.find(entry);
+        if (there.isPresent()) {
+            whenDone.accept(counted.statistics().count(there.get()));
         } else if (bucket.conditionalWrites() == ConditionalWrites.NONE
                 || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
             whenDone.accept(counted.store(entry));
@@ -47,6 +49,7 @@ final class PackSender implements Sender {
 
     @Override
     public void finish() {
+        duplicates = bucket.duplicates(); // what comes later is compared with a newer state
         List<Throwable> failures = new ArrayList<>();
         for (PackPublisher publisher : publishers.values()) {
             try {
