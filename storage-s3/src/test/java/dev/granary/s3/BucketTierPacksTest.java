@@ -376,7 +376,7 @@ class BucketTierPacksTest {
     @DisplayName("A5 no manifest was ever read: an id that does not lie alone is unavailable, and not absent")
     void neverTold() {
         packs.publish(one);
-        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(TIMEOUT)));
+        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
         packs.placeAlone(two);
         PersistentCacheContract.assertHit(two, tier.load(two.id()));
         assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
