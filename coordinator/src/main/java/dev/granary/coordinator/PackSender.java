@@ -1,15 +1,16 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ConditionalWrites;
+import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.PackedBucket;
 import dev.granary.s3.pack.PackPublisher;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
@@ -21,6 +22,7 @@ final class PackSender implements Sender {
     private final BucketTier bucket;
     private final Tier counted;
     private final PackedBucket packed;
+    private volatile DuplicateFinder duplicates;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     /** A sender to that bucket, whose connections for packs it tells {@code opened}. */
@@ -28,15 +30,15 @@ final class PackSender implements Sender {
         this.bucket = bucket;
         this.counted = counted;
         this.packed = bucket.packed();
+        this.duplicates = bucket.duplicates();
         opened.accept(packed);
     }
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        // Read, and not only asked for: an object under the right name may be damaged, and a pack that an index names may be gone.
-        if (bucket.load(entry.id()) instanceof LoadResult.Hit(Entry there)) {
-            StoreResult result = there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT;
-            whenDone.accept(counted.statistics().count(result));
+        Optional<StoreResult> there = duplicates.find(entry);
+        if (there.isPresent()) {
+            whenDone.accept(counted.statistics().count(there.get()));
         } else if (bucket.conditionalWrites() == ConditionalWrites.NONE
                 || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
             whenDone.accept(counted.store(entry));
@@ -49,6 +51,7 @@ final class PackSender implements Sender {
 
     @Override
     public void finish() {
+        duplicates = bucket.duplicates(); // what comes later is compared with a newer state
         List<Throwable> failures = new ArrayList<>();
         for (PackPublisher publisher : publishers.values()) {
             try {

@@ -59,6 +59,9 @@ class UploadsInPacksTest {
             assertTrue(granary.flush(TestNode.LONG));
             List<String> asked = new ArrayList<>(fleet.asked());
             asked.removeIf(request -> request.startsWith("HEAD entry")); // whether the bucket has it already; some may come late
+            if (asked.getFirst().equals("GET hint")) { // whether there are packs, confirmed once; it may come late, too
+                asked.removeFirst();
+            }
             assertEquals(List.of("PUT none-match pack", "HEAD hint", "PUT none-match hint", "GET hint", "HEAD manifest", "PUT none-match manifest",
                     "HEAD hint", "PUT match hint"), asked);
             assertEquals(20, count(StoreResult.Stored.class));

@@ -60,7 +60,7 @@ class WholeWayTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName("R12 alone: a publish is exactly one PUT, a bucket hit exactly one GET; a process asks once for packs and once for the marker: at the server")
+    @DisplayName("R12 alone: a publish is exactly one PUT and one GET of the hint, a bucket hit exactly one GET; a process asks once for packs and once for the marker: at the server")
     void requests(String client) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("counted");
@@ -77,8 +77,9 @@ class WholeWayTest {
             GranaryProcess.Ended ci = GranaryProcess.run(with(online, "ci"), "populate", "--alone", "--json", Kernels.manifest());
             assertEquals(Kernels.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(Kernels.COUNT, server.requests().put(), "PUT");
-            // The trial; each miss, and whether there are packs; the store marker; then each entry is read back, and whether there are packs again.
-            assertBetween(1 + Kernels.COUNT + 1 + 1 + Kernels.COUNT + 1, skipped(ci), server.requests().get(), ci);
+            // The trial; each miss, and whether there are packs; the store marker; whether the target was sealed, after each publication; then each entry
+            // is read back, and whether there are packs again.
+            assertBetween(1 + Kernels.COUNT + 1 + 1 + Kernels.COUNT + Kernels.COUNT + 1, skipped(ci), server.requests().get(), ci);
             assertEquals(server.requests().put() + server.requests().get(), server.requests().total());
 
             server.resetRequests();

@@ -15,7 +15,6 @@ import dev.granary.s3.pack.PackKeys;
 import dev.granary.s3.pack.Packs;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.Traffic;
 import java.io.IOException;
@@ -103,6 +102,7 @@ public final class BucketTier implements PersistentCache, Catalog {
         LoadResult result = switch (inPacks(id, withinDeadline)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
             case PackAnswer.NotPacked _ -> findLoose(id, withinDeadline);
+            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(findLoose(id, withinDeadline), cause);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
             case PackAnswer.Damaged bad -> findLoose(id, withinDeadline) instanceof LoadResult.Hit hit
                     ? hit
@@ -115,6 +115,11 @@ public final class BucketTier implements PersistentCache, Catalog {
             case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
         }
         return result;
+    }
+
+    /** Where nobody can say what packs there are, an entry that does not lie alone may be in one. */
+    private static LoadResult unlessAbsent(LoadResult alone, String cause) {
+        return alone instanceof LoadResult.Absent ? new LoadResult.Unavailable(cause) : alone;
     }
 
     private PackAnswer inPacks(Id id, ObjectStore withinDeadline) {
@@ -142,7 +147,8 @@ public final class BucketTier implements PersistentCache, Catalog {
         }
         Sha256 hash = entry.id().hash();
         Packs used = packs.peek();
-        if (used != null && !suspects.contains(hash) && used.isKnown(entry.id()) && used.holds(entry.id(), store)) {
+        if (used != null && !suspects.contains(hash) && used.isKnown(entry.id())
+                && used.confirm(entry.id(), used.mark(entry.id()), store) && used.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
         Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;
@@ -157,23 +163,23 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     /** Look-ups ask for no entry that lies alone in a target of which the manifest says that nothing does: then the manifest is changed. */
     private StoreResult madeVisible(Id id, StoreResult result) {
-        Optional<String> trouble = config.manifestInterval().isZero() ? Optional.empty() : packs.get().unseal(id);
-        return trouble.<StoreResult>map(cause -> new StoreResult.Failed(
-                "it lies where the manifest says that nothing does, and that could not be changed: " + cause)).orElse(result);
+        return config.manifestInterval().isZero() ? result : packs.get().unseal(id).orElse(result);
     }
 
-    /**
-     * Whether the bucket has an entry of that id, in a pack or alone; false where nobody can say. Reads no entry, and sends nothing where that is known.
-     */
-    public boolean holds(Id id) {
+    /** Finds out which entries the bucket has already, for one run of publications. */
+    public DuplicateFinder duplicates() {
         requireOpen();
-        if (absent.contains(id.hash()) || suspects.contains(id.hash())) {
-            return false;
-        }
-        ObjectStore withinDeadline = store.withinDeadline();
-        boolean hasPacks = !config.manifestInterval().isZero();
-        return (hasPacks && packs.get().holds(id, withinDeadline))
-                || ((!hasPacks || packs.get().mayLieAlone(id, withinDeadline)) && withinDeadline.head(layout.entry(id)) instanceof HeadResult.Found);
+        return new DuplicateFinder(this);
+    }
+
+    /** A mark for {@link #isConfirmed} from which on what packs there are is asked anew. */
+    long markPacks(Id id) {
+        return config.manifestInterval().isZero() ? 0 : packs.get().mark(id);
+    }
+
+    /** True if what is known of packs is what a process with an empty directory has come to know since the mark; asks the bucket where needed. */
+    boolean isConfirmed(Id id, long mark) {
+        return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
     /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
@@ -211,6 +217,7 @@ public final class BucketTier implements PersistentCache, Catalog {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
             case PackAnswer.Damaged bad -> readLoose(listed) instanceof LoadResult.Hit hit ? hit : new LoadResult.Damaged(bad.damage(), bad.detail());
             case PackAnswer.NotPacked _, PackAnswer.Absent _ -> readLoose(listed);
+            case PackAnswer.Unconfirmed(String cause) -> unlessAbsent(readLoose(listed), cause);
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
         };
     }

@@ -22,6 +22,7 @@ import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.TestPacks;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -89,13 +90,13 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 what a pack has is not published again, and that costs no request")
+    @DisplayName("R12 what a pack has is not published again, and its manifest is confirmed")
     void duplicate() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, load(one.id()));
         store.newNotes();
         assertEquals(StoreResult.DUPLICATE, tier.store(one));
-        assertEquals(List.of("HEAD pack"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack"), store.newNotes());
     }
 
     @Test
@@ -180,6 +181,10 @@ class BucketTierPacksTest {
         assertEquals(List.of("GET entry"), store.newNotes());
     }
 
+    private static boolean holds(BucketTier asked, Entry entry) {
+        return asked.duplicates().find(entry).isPresent();
+    }
+
     private void passAbsentMemory() {
         timing.pass(Duration.ofSeconds(30));
     }
@@ -191,7 +196,7 @@ class BucketTierPacksTest {
         packs.seal();
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
-        assertTrue(tier().holds(two.id()));
+        assertTrue(holds(tier(), two));
         store.newNotes();
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
         assertTrue(store.notes().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.notes());
@@ -206,11 +211,11 @@ class BucketTierPacksTest {
         BucketTier ci = tier();
         assertEquals(LoadResult.ABSENT, ci.load(two.id()));
         passAbsentMemory();
-        assertFalse(ci.holds(two.id()));
-        assertTrue(ci.holds(one.id()));
+        assertFalse(holds(ci, two));
+        assertTrue(holds(ci, one));
         assertFalse(ci.store(two) instanceof StoreResult.Failed);
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
-        assertTrue(ci.holds(two.id()));
+        assertTrue(holds(ci, two));
     }
 
     @Test
@@ -263,17 +268,16 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("B8 the bucket does not say whether the manifest is still the newest: stored, and the next comparison of manifests tells")
+    @DisplayName("B8 the bucket does not say whether the manifest is still the newest: unknown, and found after a later try")
     void silentAfterStoring() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
         packs.compactAndSeal();
         tier.conditionalWrites();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
-        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
         store.plan(FaultPlan.SOUND);
-        timing.pass(config.manifestInterval().multipliedBy(4));
-        tier.load(entries.id());
+        assertEquals(StoreResult.DUPLICATE, tier.store(two));
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
 
@@ -284,5 +288,100 @@ class BucketTierPacksTest {
         packs.seal();
         assertInstanceOf(StoreResult.Stored.class, tier().store(two));
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 a process that has only read the hint of a target without packs, and a first compaction that seals: found at once")
+    void firstSealIsSeenAtOnce() {
+        packs.placeAlone(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        packs.compactAndSeal();
+        assertInstanceOf(StoreResult.Stored.class, tier.store(two));
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("B8 the hint cannot be read after an entry was stored alone: no success is told, and a later try succeeds")
+    void hintRefusedAfterStoring() {
+        packs.publish(one);
+        packs.seal();
+        tier.conditionalWrites();
+        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        assertInstanceOf(StoreResult.Unknown.class, tier.store(two));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(StoreResult.DUPLICATE, tier.store(two));
+        PersistentCacheContract.assertHit(two, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("A3 an older manifest names a pack that is still there, the newest one another that is gone: not there already")
+    void olderManifestIsNotBelieved() {
+        PackInfo old = packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        PackInfo with = packs.replaceAndKeep(old, one);
+        packs.remove(with);
+        assertFalse(holds(tier, one));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
+    @DisplayName("A3 the tier's own shortcut does not believe an older manifest either: stored, although the pack that it knows is there")
+    void shortcutConfirms() {
+        PackInfo old = packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        packs.remove(packs.replaceAndKeep(old, one));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
+    @DisplayName("A3 the hint is gone, or the manifest is cut in the bucket: what a process knows from before is not there already")
+    void damagedManifestIsNotBelieved() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertTrue(holds(tier, one));
+        store.keys().stream().filter(key -> key.contains("/m/0")).forEach(key ->
+                store.place(key, Arrays.copyOf(store.body(key), 20), store.marks(key)));
+        assertFalse(holds(tier, one));
+        store.keys().stream().filter(key -> key.contains("/m/")).forEach(store::remove);
+        assertFalse(holds(tier, one));
+    }
+
+    @Test
+    @DisplayName("A3 S3 an entry that lies alone and is cut is not there already")
+    void cutAlone() {
+        packs.placeAlone(one);
+        assertTrue(holds(tier(), one));
+        store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
+                store.place(key, Arrays.copyOf(store.body(key), 60), store.marks(key)));
+        assertFalse(holds(tier(), one));
+    }
+
+    @Test
+    @DisplayName("A3 one run asks for the manifest once, however many entries there are; the next run asks again")
+    void confirmedOnce() {
+        packs.publish(one, two);
+        BucketTier ci = tier();
+        PersistentCacheContract.assertHit(one, ci.load(one.id()));
+        DuplicateFinder run = ci.duplicates();
+        store.newNotes();
+        assertTrue(run.find(one).isPresent() && run.find(two).isPresent() && run.find(one).isPresent());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertTrue(holds(ci, one));
+        assertEquals(5, store.newNotes().size());
+    }
+
+    @Test
+    @DisplayName("A5 no manifest was ever read: an id that does not lie alone is unavailable, and not absent")
+    void neverTold() {
+        packs.publish(one);
+        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        packs.placeAlone(two);
+        PersistentCacheContract.assertHit(two, tier.load(two.id()));
+        assertInstanceOf(LoadResult.Unavailable.class, tier.load(one.id()));
+        store.plan(FaultPlan.SOUND);
+        timing.pass(Duration.ofMinutes(1));
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
     }
 }

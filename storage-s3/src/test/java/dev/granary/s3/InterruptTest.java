@@ -140,7 +140,7 @@ class InterruptTest {
                     case 0, 1 -> tier.load(one.id());
                     case 2 -> tier.load(TestEntries.id("absent-" + mine.nextInt()));
                     case 3, 4 -> tier.store(one);
-                    case 5 -> tier.holds(one.id());
+                    case 5 -> tier.duplicates().find(one);
                     case 6 -> tier.conditionalWrites();
                     default -> {
                         try {

@@ -16,8 +16,27 @@ final class Catalogue {
     private final Set<Sha256> lostPacks = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
 
+    private final State state;
+
+    /** Whether the bucket, or this machine's disk, has ever told what there is. */
+    private enum State { TOLD, UNTOLD }
+
     Catalogue(Manifest manifest) {
+        this(manifest, State.TOLD);
+    }
+
+    private Catalogue(Manifest manifest, State state) {
         this.manifest = manifest;
+        this.state = state;
+    }
+
+    /** What is known before the bucket has ever answered: nothing. */
+    static Catalogue untold() {
+        return new Catalogue(Manifest.NONE, State.UNTOLD);
+    }
+
+    boolean isTold() {
+        return state == State.TOLD;
     }
 
     Manifest manifest() {

@@ -162,6 +162,9 @@ public final class Compaction {
         Set<Sha256> replaced = new HashSet<>(repacked.moved());
         replaced.addAll(plan.lostNames());
         boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty() || plan.base().loose() != loose;
+        if (!isChanged) {
+            log.repairHint(plan.base());
+        }
         ManifestLog.Committed committed =
                 isChanged ? log.commit(base -> next(base, replaced, repacked.written(), loose)) : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {

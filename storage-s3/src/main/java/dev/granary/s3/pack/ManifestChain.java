@@ -90,11 +90,18 @@ final class ManifestChain {
         if (number > known.number()) {
             return read(number, known);
         }
-        if (number > 0 && isStill(known)) {
+        boolean isStill = number > 0 && isStill(known);
+        Optional<Hint> hint = hint();
+        if (isStill && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap
             return known;
         }
-        Optional<Hint> hint = hint();
         return hint.isEmpty() ? Manifest.NONE : read(newestNumber(hint.get().number()), Manifest.NONE);
+    }
+
+    /** True if a reader who starts anew comes to {@code known}, as far as the hint and the next number tell. */
+    boolean isNewest(Manifest known) throws NoAnswer {
+        Optional<Hint> hint = hint();
+        return hint.isEmpty() ? known.number() == 0 : hint.get().number() <= known.number() && !exists(known.number() + 1);
     }
 
     /**
@@ -129,7 +136,10 @@ final class ManifestChain {
         String key = keys.manifest(known.number());
         return switch (store.head(key)) {
             case HeadResult.Found found when found.marks().sha256().isEmpty() -> endsLike(known, key, found.bytes());
-            case HeadResult.Found found -> found.marks().sha256().equals(Sha256.of(known.encode()).hex());
+            case HeadResult.Found found -> {
+                byte[] expected = known.encode();
+                yield found.bytes() == expected.length && found.marks().sha256().equals(Sha256.of(expected).hex());
+            }
             case HeadResult.Absent _ -> false;
             case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), key, store, keys) -> false;
             case HeadResult.Unavailable lost -> throw new NoAnswer(lost.failure());
@@ -158,6 +168,10 @@ final class ManifestChain {
      */
     private long lastListed(long hint) throws NoAnswer {
         if (store instanceof TimeLimited) {
+            long after = hint == 0 ? 0 : lastFrom(hint); // a rule may have taken the one that the hint names, and left what follows
+            if (hint == 0 || after > hint) {
+                return after;
+            }
             throw new NoAnswer(Failure.of(Failure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
         }
         NavigableSet<Long> last = new TreeSet<>();

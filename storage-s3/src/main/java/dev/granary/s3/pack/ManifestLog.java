@@ -107,12 +107,21 @@ public final class ManifestLog {
         }
     }
 
-    /** True if no later manifest follows {@code known}; empty if the bucket does not say. */
+    /** True if readers who start anew come to {@code known}; empty if the bucket does not say. */
     Optional<Boolean> isNewest(Manifest known) {
         try {
-            return Optional.of(!chain.exists(known.number() + 1));
+            return Optional.of(chain.isNewest(known));
         } catch (NoAnswer e) {
             return Optional.empty();
+        }
+    }
+
+    /** Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does. */
+    void repairHint(Manifest newest) {
+        try {
+            chain.hint().filter(hint -> hint.number() != newest.number()).ifPresent(hint -> advance(hint, newest.number()));
+        } catch (NoAnswer e) {
+            // as it was: the next commit or compaction repairs it
         }
     }
 
@@ -162,6 +171,9 @@ public final class ManifestLog {
                 }
                 Optional<Manifest> next = plan.apply(base);
                 if (next.isEmpty()) {
+                    if (open == null && hint.number() != base.number()) {
+                        advance(hint, base.number()); // the caller relies on what is there: readers must come to it
+                    }
                     return open == null ? new Committed.Overtaken() : new Committed.Unknown(trouble);
                 }
                 if (!next.get().isReadable()) {
@@ -299,30 +311,36 @@ public final class ManifestLog {
      */
     private void advance(ManifestChain.Hint hint, long number) {
         byte[] text = Long.toString(number).getBytes(US_ASCII);
-        if (hint.etag().isEmpty()) {
-            WriteResult ignored = store.put(keys.hint(), text, Marks.NONE);
-            return;
-        }
-        switch (store.replaceIfMatch(keys.hint(), hint.etag(), text, Marks.NONE)) {
-            case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED -> {
-                WriteResult ignored = store.put(keys.hint(), text, Marks.NONE);
+        Optional<ManifestChain.Hint> now = Optional.of(hint);
+        for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
+            if (isHintWritten(now, text)) {
+                return;
             }
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> advanceAnew(number, text);
-            case WriteResult.Done _, WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> {}
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+            try {
+                now = chain.hint();
+                boolean isOthers = now.isPresent() && !now.get().etag().equals(hint.etag()); // who wrote it knew what is newer
+                if (now.isPresent() && (now.get().number() == number || (isOthers && now.get().number() > number))) {
+                    return;
+                }
+            } catch (NoAnswer e) {
+                // asked again
+            }
         }
     }
 
-    /** Another writer has advanced it, or it was removed. */
-    private void advanceAnew(long number, byte[] text) {
-        try {
-            Optional<ManifestChain.Hint> now = chain.hint();
-            if (now.isEmpty()) {
-                WriteResult ignored = store.putIfAbsent(keys.hint(), text, Marks.NONE);
-            } else if (now.get().number() < number) {
-                WriteResult ignored = store.replaceIfMatch(keys.hint(), now.get().etag(), text, Marks.NONE);
-            }
-        } catch (NoAnswer e) {
-            // as it was: the next commit advances it
+    private boolean isHintWritten(Optional<ManifestChain.Hint> before, byte[] text) {
+        if (before.isEmpty()) {
+            return store.putIfAbsent(keys.hint(), text, Marks.NONE) instanceof WriteResult.Done;
         }
+        if (before.get().etag().isEmpty()) {
+            return store.put(keys.hint(), text, Marks.NONE) instanceof WriteResult.Done;
+        }
+        return switch (store.replaceIfMatch(keys.hint(), before.get().etag(), text, Marks.NONE)) {
+            case WriteResult.Done _ -> true;
+            case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED ->
+                store.put(keys.hint(), text, Marks.NONE) instanceof WriteResult.Done;
+            case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
+        };
     }
 }

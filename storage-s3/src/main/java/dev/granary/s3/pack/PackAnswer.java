@@ -27,6 +27,13 @@ public sealed interface PackAnswer {
     record Absent() implements PackAnswer {}
 
     /**
+     * Nobody can say what packs there are. It may have an entry of its own; where it has none, it is not known to be absent.
+     *
+     * @param cause why, for people
+     */
+    record Unconfirmed(String cause) implements PackAnswer {}
+
+    /**
      * Nobody can say.
      *
      * @param cause why, for people

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
 import dev.granary.s3.store.ObjectStore;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -115,18 +116,32 @@ public final class Packs implements AutoCloseable {
         return target(id.target().path()).holds(id, lookUp);
     }
 
-    /** True if look-ups find an entry of that id outside of packs, as far as the manifest that is known says. */
-    public boolean mayLieAlone(Id id, ObjectStore lookUp) {
-        return target(id.target().path()).mayLieAlone(id, lookUp);
+    /** A mark for {@link #confirm}: what is read of the target of that id from now on is newer. */
+    public long mark(Id id) {
+        return target(id.target().path()).mark();
+    }
+
+    /**
+     * Sees to it that what is known of the target's packs is what a process with an empty directory has come to know since the mark.
+     *
+     * @return false if the bucket does not say what that is
+     */
+    public boolean confirm(Id id, long mark, ObjectStore lookUp) {
+        return target(id.target().path()).confirm(mark, lookUp);
     }
 
     /**
      * Has look-ups ask for entries outside of packs, after one was written there.
      *
-     * @return why that could not be committed; empty if they do
+     * @return what is to be told instead of success: that could not be committed, or the bucket does not say whether it is necessary; empty if look-ups ask
      */
-    public Optional<String> unseal(Id id) {
-        return target(id.target().path()).unseal(id, store) instanceof TargetPacks.Unsealed.Failed failed ? Optional.of(failed.cause()) : Optional.empty();
+    public Optional<StoreResult> unseal(Id id) {
+        return switch (target(id.target().path()).unseal(id, store)) {
+            case TargetPacks.Unsealed.Done _ -> Optional.empty();
+            case TargetPacks.Unsealed.Failed failed -> Optional.of(new StoreResult.Failed(
+                    "it lies where the manifest says that nothing does, and that could not be changed: " + failed.cause()));
+            case TargetPacks.Unsealed.Unknown unknown -> Optional.of(new StoreResult.Unknown("it lies outside of packs; " + unknown.cause()));
+        };
     }
 
     /** True where the packs have an entry of that id, as far as is known without a request. */

@@ -48,6 +48,9 @@ final class TargetPacks {
     private volatile @Nullable Catalogue current;
     private volatile boolean hasFailed; // to read the manifest, the last time
     private volatile boolean hasWrittenAlone;
+    private volatile String trouble = "";
+    private final AtomicLong freshBegun = new AtomicLong(); // readings of the newest manifest from nothing; counted with the lock held
+    private volatile long freshDone; // the last of them that succeeded
     private volatile long refreshAt;
     private volatile Intervals.Moment confirmedAt = Intervals.Moment.NEVER;
     private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
@@ -82,10 +85,15 @@ final class TargetPacks {
             long seen = readings.get();
             Catalogue catalogue = catalogue(store).orElse(null);
             if (catalogue == null) {
-                return PackAnswer.NOT_PACKED; // as far as anybody can say in time: it may lie alone, too
+                return new PackAnswer.Unconfirmed("the manifest of packs is being read, and that takes too long");
             }
-            switch (find(catalogue, id, store)) {
-                case Found.Nowhere _ when !isLast && isOutOfDate() -> {} // it may be in a pack that was published since
+            boolean isOld = isOutOfDate();
+            Found found = find(catalogue, id, store);
+            switch (found) {
+                case Found.Nowhere _ when !isLast && isOld -> {} // it may be in a pack that was published since
+                case Found.Nowhere _ when !catalogue.isTold() -> {
+                    return new PackAnswer.Unconfirmed("the bucket has not told what packs there are: " + trouble);
+                }
                 case Found.Nowhere _ -> {
                     return catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
                 }
@@ -103,7 +111,7 @@ final class TargetPacks {
             if (isLast) {
                 return PackAnswer.NOT_PACKED;
             }
-            refreshAfterLoss(store, seen);
+            refreshAfterLoss(store, seen, found instanceof Found.Nowhere ? Lost.FORGET : Lost.KEEP);
         }
     }
 
@@ -124,9 +132,27 @@ final class TargetPacks {
         return false;
     }
 
-    /** True if an entry of that id outside of packs is found by look-ups, as far as the manifest that is known says. */
-    boolean mayLieAlone(Id id, ObjectStore store) {
-        return catalogue(store).filter(catalogue -> catalogue.isSurelyAbsent(id.hash())).isEmpty();
+    /** A mark for {@link #confirm}: what is read from now on is newer. */
+    long mark() {
+        return freshBegun.get();
+    }
+
+    /**
+     * Sees to it that the manifest that is known is one to which a process with an empty directory has come since the {@linkplain #mark mark}.
+     *
+     * @return false if the bucket does not say which one that is
+     */
+    boolean confirm(long mark, ObjectStore store) {
+        if (freshDone <= mark && beginReading(store)) {
+            try {
+                if (freshDone <= mark) {
+                    readNewest(store, Manifest.NONE, Lost.FORGET);
+                }
+            } finally {
+                reading.unlock();
+            }
+        }
+        return freshDone > mark;
     }
 
     /** The outcome of {@link #unseal}. */
@@ -134,28 +160,28 @@ final class TargetPacks {
         /** Look-ups ask for entries outside of packs. */
         record Done() implements Unsealed {}
 
-        /** They may not do so. */
+        /** They do not. */
         record Failed(String cause) implements Unsealed {}
+
+        /** Nobody can say. */
+        record Unknown(String cause) implements Unsealed {}
     }
 
     /**
-     * Commits that entries may lie outside of packs, unless that is so, after one was written there. Where there are packs, the bucket is asked whether the
-     * manifest that is known is still the newest; where there are none, the next comparison tells.
+     * Commits that entries may lie outside of packs, unless that is so, after one was written there. The bucket is asked afterwards, and not what is known
+     * from before: another process may have sealed the target a moment ago.
      */
     Unsealed unseal(Id id, ObjectStore store) {
+        long mark = mark();
         Catalogue catalogue = catalogue(store).orElse(null);
-        if (catalogue == null || catalogue.manifest().number() == 0) {
+        Manifest known = catalogue == null ? Manifest.NONE : catalogue.manifest();
+        Optional<Boolean> isNewest = freshDone > mark ? Optional.of(true) : logs.apply(store).isNewest(known);
+        if (isNewest.isEmpty()) {
             hasWrittenAlone = true;
-            return new Unsealed.Done();
+            return new Unsealed.Unknown("the bucket does not say whether look-ups ask for entries outside of packs");
         }
-        if (!catalogue.isSurelyAbsent(id.hash())) {
-            Optional<Boolean> isNewest = logs.apply(store).isNewest(catalogue.manifest());
-            if (isNewest.isEmpty()) {
-                hasWrittenAlone = true;
-            }
-            if (isNewest.orElse(true)) {
-                return new Unsealed.Done();
-            }
+        if (isNewest.get() && (catalogue == null || !catalogue.isSurelyAbsent(id.hash()))) {
+            return new Unsealed.Done();
         }
         Unsealed unsealed = unseal(store);
         refresh(store);
@@ -363,7 +389,7 @@ final class TargetPacks {
             confirmedAt = intervals.before(ago);
             current = new Catalogue(kept.get());
         } else {
-            readNewest(store, Lost.FORGET);
+            readNewest(store, Manifest.NONE, Lost.FORGET);
         }
     }
 
@@ -390,19 +416,24 @@ final class TargetPacks {
     private void refresh(ObjectStore store) {
         if (beginReading(store)) {
             try {
-                readNewest(store, Lost.FORGET);
+                readNewest(store, known(), Lost.FORGET);
             } finally {
                 reading.unlock();
             }
         }
     }
 
-    /** Reads the manifest again unless somebody has since it was {@code seen}. */
-    private void refreshAfterLoss(ObjectStore store, long seen) {
+    private Manifest known() {
+        Catalogue catalogue = current;
+        return catalogue == null ? Manifest.NONE : catalogue.manifest();
+    }
+
+    /** Reads the manifest again unless somebody has since it was {@code seen}. What proved wrong in this look-up is to be kept, and nothing older. */
+    private void refreshAfterLoss(ObjectStore store, long seen, Lost lost) {
         if (beginReading(store)) {
             try {
                 if (readings.get() == seen) {
-                    readNewest(store, Lost.KEEP);
+                    readNewest(store, known(), lost);
                 }
             } finally {
                 reading.unlock();
@@ -413,27 +444,33 @@ final class TargetPacks {
     /** What to do about lost packs, which a newer manifest may still name. */
     private enum Lost { KEEP, FORGET }
 
-    /** Called with the lock held. Where nobody can say, what is known stays, and is compared again soon. */
-    private void readNewest(ObjectStore store, Lost lost) {
+    /**
+     * Called with the lock held. Where nobody can say, what is known stays, and is compared again soon.
+     *
+     * @param from where to search from; {@link Manifest#NONE} to do as a process does that knows nothing
+     */
+    private void readNewest(ObjectStore store, Manifest from, Lost lost) {
         Catalogue known = current;
-        Manifest before = known == null ? Manifest.NONE : known.manifest();
-        switch (logs.apply(store).newest(before)) {
+        long fresh = from.number() == 0 ? freshBegun.incrementAndGet() : 0;
+        switch (logs.apply(store).newest(from)) {
             case ManifestLog.Newest.Found(Manifest newest) -> {
                 unsealIfWritten(newest, store);
                 refreshAt = intervals.nextRefresh(Optional.empty());
                 confirmedAt = intervals.now();
                 hasFailed = false;
-                if (known == null) {
+                if (known == null || !known.isTold()) {
                     current = new Catalogue(newest);
-                } else if (newest != before || lost == Lost.FORGET) {
+                } else if (newest != known.manifest() || lost == Lost.FORGET) {
                     current = lost == Lost.FORGET ? known.next(newest) : known.nextKeepingLost(newest);
                 }
+                freshDone = Math.max(freshDone, fresh);
                 shelf.keep(newest);
             }
-            case ManifestLog.Newest.Unavailable _ -> {
+            case ManifestLog.Newest.Unavailable(String cause) -> {
                 refreshAt = intervals.nextTry();
                 hasFailed = true;
-                current = known == null ? new Catalogue(Manifest.NONE) : known;
+                trouble = cause;
+                current = known == null ? Catalogue.untold() : known;
             }
         }
         readings.incrementAndGet();
@@ -442,7 +479,7 @@ final class TargetPacks {
     /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */
     private void unsealIfWritten(Manifest newest, ObjectStore store) {
         if (hasWrittenAlone && newest.number() > 0) {
-            hasWrittenAlone = newest.loose() == Manifest.Loose.NONE && unseal(store) instanceof Unsealed.Failed;
+            hasWrittenAlone = newest.loose() == Manifest.Loose.NONE && !(unseal(store) instanceof Unsealed.Done);
         }
     }
 

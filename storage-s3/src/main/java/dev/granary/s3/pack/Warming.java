@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Predicate;
 
 /**
@@ -123,19 +125,66 @@ public final class Warming {
      * @throws InterruptedException if the caller was interrupted: the rest is neither read nor told
      */
     public void run(WarmingPlan plan, Receiver receiver) throws InterruptedException {
+        Skipping skipping = new Skipping(plan, receiver);
         int longest = plan.parts().stream().mapToInt(Part::length).max().orElse(0);
         Crew.run(WORKERS, plan.parts(), () -> {
             byte[] memory = new byte[longest]; // the same for all parts that this thread reads: new memory is slower than the network
-            return part -> read(part, memory, receiver);
+            return part -> read(part, memory, receiver, skipping);
         });
-        Crew.run(WORKERS_ALONE, plan.alone(), () -> entry -> read(entry, receiver));
+        Crew.run(WORKERS_ALONE, plan.alone(), () -> entry -> read(entry, receiver, skipping));
+        Crew.run(WORKERS_ALONE, List.copyOf(skipping.rescuable()), () -> skipped -> rescue(skipped, plan.spares(skipped.id()), receiver));
     }
 
-    private void read(LooseEntry entry, Receiver receiver) {
+    /** An entry that could not be had in the first place where it should be. */
+    private record Skipped(Sha256 id, long bytes, String cause) {}
+
+    /** Tells what could not be had; what has another copy is kept, to be looked for there. Thread-safe. */
+    private record Skipping(WarmingPlan plan, Receiver receiver, Queue<Skipped> rescuable) {
+        Skipping(WarmingPlan plan, Receiver receiver) {
+            this(plan, receiver, new ConcurrentLinkedQueue<>());
+        }
+
+        void skip(Sha256 id, long bytes, String cause) {
+            if (plan.spares(id).isEmpty()) {
+                receiver.skipped(1, bytes, cause);
+            } else {
+                rescuable.add(new Skipped(id, bytes, cause));
+            }
+        }
+
+        void skip(Part part, String cause) {
+            List<Place> lost = part.places().stream().filter(place -> plan.spares(place.id()).isEmpty()).toList();
+            if (lost.size() == part.places().size()) {
+                receiver.skipped(lost.size(), part.length(), cause);
+                return;
+            }
+            part.places().forEach(place -> skip(place.id(), place.length(), cause));
+        }
+    }
+
+    /** Reads the other copies of an entry, one after the other, until one is sound. */
+    private void rescue(Skipped skipped, List<WarmingPlan.Spare> spares, Receiver receiver) {
+        for (WarmingPlan.Spare spare : spares) {
+            GetResult read = switch (spare) {
+                case WarmingPlan.Spare.InPack(PackInfo pack, Place place) -> store.range(keys.pack(pack.name()), place.offset(), place.length());
+                case WarmingPlan.Spare.Alone(LooseEntry entry) -> store.get(entry.key(), EntryFormat.MAX_BYTES);
+            };
+            if (read instanceof GetResult.Found found) {
+                receiver.received(found.bytes().byteSize());
+                if (decoded(skipped.id(), found.bytes()) instanceof LoadResult.Hit(Entry entry)) {
+                    receiver.entries(List.of(new Arrival(entry, found.bytes())));
+                    return;
+                }
+            }
+        }
+        receiver.skipped(1, skipped.bytes(), skipped.cause());
+    }
+
+    private void read(LooseEntry entry, Receiver receiver, Skipping skipping) {
         switch (store.get(entry.key(), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                open(entry.id(), found.bytes(), receiver).ifPresent(arrival -> receiver.entries(List.of(arrival)));
+                open(entry.id(), found.bytes(), skipping).ifPresent(arrival -> receiver.entries(List.of(arrival)));
             }
             case GetResult.Absent _ -> receiver.skipped(1, entry.bytes(), "it is not there any more");
             case GetResult.TooLarge _ -> receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
@@ -143,27 +192,27 @@ public final class Warming {
         }
     }
 
-    private void read(Part part, byte[] memory, Receiver receiver) {
+    private void read(Part part, byte[] memory, Receiver receiver, Skipping skipping) {
         switch (store.range(keys.pack(part.pack().name()), part.offset(), part.length(), memory)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                handOn(part, found.bytes(), receiver);
+                handOn(part, found.bytes(), receiver, skipping);
             }
-            case GetResult.Absent _ -> skip(part, "the pack is not there any more", receiver);
-            case GetResult.TooLarge _ -> skip(part, "the server sent more than was asked for", receiver);
-            case GetResult.Unavailable lost -> skip(part, lost.failure().toString(), receiver);
+            case GetResult.Absent _ -> skipping.skip(part, "the pack is not there any more");
+            case GetResult.TooLarge _ -> skipping.skip(part, "the server sent more than was asked for");
+            case GetResult.Unavailable lost -> skipping.skip(part, lost.failure().toString());
         }
     }
 
     /** Some entries at a time: what was compressed takes memory of its own until it is handed on. */
-    private void handOn(Part part, MemorySegment bytes, Receiver receiver) {
+    private void handOn(Part part, MemorySegment bytes, Receiver receiver, Skipping skipping) {
         List<Arrival> arrivals = new ArrayList<>();
         long waiting = 0;
         for (Place place : part.places()) {
             if (Thread.currentThread().isInterrupted()) {
                 return;
             }
-            Optional<Arrival> arrival = unpack(place, part, bytes, receiver);
+            Optional<Arrival> arrival = unpack(place, part, bytes, skipping);
             if (arrival.isPresent()) {
                 arrivals.add(arrival.get());
                 waiting += arrival.get().entry().binaries().byteSize();
@@ -179,27 +228,27 @@ public final class Warming {
         }
     }
 
-    private Optional<Arrival> unpack(Place place, Part part, MemorySegment bytes, Receiver receiver) {
+    private Optional<Arrival> unpack(Place place, Part part, MemorySegment bytes, Skipping skipping) {
         long at = place.offset() - part.offset();
         if (place.length() > bytes.byteSize() - at) {
-            receiver.skipped(1, place.length(), "the pack is shorter than its index says");
+            skipping.skip(place.id(), place.length(), "the pack is shorter than its index says");
             return Optional.empty();
         }
-        return open(place.id(), bytes.asSlice(at, place.length()), receiver);
+        return open(place.id(), bytes.asSlice(at, place.length()), skipping);
     }
 
-    private Optional<Arrival> open(Sha256 id, MemorySegment stored, Receiver receiver) {
-        return switch (keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id)) {
+    private Optional<Arrival> open(Sha256 id, MemorySegment stored, Skipping skipping) {
+        return switch (decoded(id, stored)) {
             case LoadResult.Hit(Entry entry) -> Optional.of(new Arrival(entry, stored));
             case LoadResult.Damaged bad -> {
-                receiver.skipped(1, stored.byteSize(), "damaged: " + bad.detail());
+                skipping.skip(id, stored.byteSize(), "damaged: " + bad.detail());
                 yield Optional.empty();
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
         };
     }
 
-    private static void skip(Part part, String cause, Receiver receiver) {
-        receiver.skipped(part.places().size(), part.length(), cause);
+    private LoadResult decoded(Sha256 id, MemorySegment stored) {
+        return keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id);
     }
 }

@@ -3,8 +3,10 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.store.ListResult;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -15,6 +17,9 @@ public final class WarmingPlan {
     /** How many entries outside of packs one plan has at most. */
     static final int MAX_ALONE = 100_000;
 
+    /** How many further copies of entries one plan knows at most. */
+    static final int MAX_SPARES = 100_000;
+
     private final long partBytes;
     private final Predicate<Sha256> wanted;
     private final Set<Sha256> seen = new HashSet<>();
@@ -22,7 +27,16 @@ public final class WarmingPlan {
     private final List<LooseEntry> alone = new ArrayList<>();
     private final List<Warming.LostPack> lost = new ArrayList<>();
     private Optional<String> unlisted = Optional.empty();
+    private final Map<Sha256, List<Spare>> spares = new HashMap<>();
+    private int spareCount;
     private long present;
+
+    /** A further copy of an entry, which is read where the first one cannot be had. */
+    sealed interface Spare {
+        record InPack(PackInfo pack, Place place) implements Spare {}
+
+        record Alone(LooseEntry entry) implements Spare {}
+    }
 
     WarmingPlan(long partBytes, Predicate<Sha256> wanted) {
         this.partBytes = partBytes;
@@ -33,7 +47,14 @@ public final class WarmingPlan {
     void add(PackInfo pack, TargetPacks.Indexed indexed) {
         switch (indexed) {
             case TargetPacks.Indexed.Ok ok -> {
-                List<Place> ours = ok.index().places().stream().filter(place -> seen.add(place.id())).toList();
+                List<Place> ours = new ArrayList<>();
+                for (Place place : ok.index().places()) {
+                    if (seen.add(place.id())) {
+                        ours.add(place);
+                    } else if (wanted.test(place.id())) {
+                        addSpare(place.id(), new Spare.InPack(pack, place));
+                    }
+                }
                 List<Place> missing = ours.stream().filter(place -> wanted.test(place.id())).toList();
                 present += ours.size() - missing.size();
                 parts.addAll(Part.of(pack, missing, partBytes));
@@ -52,6 +73,9 @@ public final class WarmingPlan {
      */
     void add(LooseEntry entry) {
         if (seen.contains(entry.id())) {
+            if (wanted.test(entry.id())) {
+                addSpare(entry.id(), new Spare.Alone(entry));
+            }
             return;
         }
         if (wanted.test(entry.id())) {
@@ -62,6 +86,18 @@ public final class WarmingPlan {
         } else {
             present++;
         }
+    }
+
+    private void addSpare(Sha256 id, Spare spare) {
+        if (spareCount < MAX_SPARES) {
+            spares.computeIfAbsent(id, _ -> new ArrayList<>(1)).add(spare);
+            spareCount++;
+        }
+    }
+
+    /** Where else an entry is, in the order in which readers look. */
+    List<Spare> spares(Sha256 id) {
+        return spares.getOrDefault(id, List.of());
     }
 
     void listed(ListResult result) {

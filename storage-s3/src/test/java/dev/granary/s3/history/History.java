@@ -8,6 +8,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.ConditionalWrites;
+import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.S3Config;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.pack.Compaction;
@@ -314,10 +315,12 @@ final class History {
     /** As {@code granary populate} and the outbox do it. */
     private void populate(Machine machine, List<Entry> some) {
         PackPublisher publisher = machine.process().packed().publisher(NAMESPACE);
+        DuplicateFinder duplicates = machine.process().tier().duplicates();
         for (Entry entry : some) {
             handOver(entry);
-            if (machine.process().tier().holds(entry.id())) {
-                told(machine, entry, StoreResult.DUPLICATE, "looked up");
+            Optional<StoreResult> there = duplicates.find(entry);
+            if (there.isPresent()) {
+                told(machine, entry, there.get(), "looked up");
                 continue;
             }
             int times = has(Feature.TWICE) && random.nextBoolean() ? 2 : 1;

@@ -388,6 +388,76 @@ class AcknowledgedPacksTest {
         assertFound(more);
     }
 
+    private void assertHint(String expected) {
+        assertEquals(expected, new String(store.body(TestPacks.KEYS.hint()), US_ASCII));
+    }
+
+    @Test
+    @DisplayName("B5 the hint names a manifest that is gone, and a publisher finds all entries there: the hint is repaired before that is said")
+    void hintRepairedWithDuplicates() {
+        List<Entry> all = some(3);
+        assertStored(populate(store, all));
+        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), Marks.NONE);
+        populate(store, all).forEach(result -> assertEquals(StoreResult.DUPLICATE, result));
+        assertHint("1");
+    }
+
+    @Test
+    @DisplayName("B5 a compaction that has nothing to do repairs the hint, too")
+    void hintRepairedByCompaction() {
+        assertStored(populate(store, some(3)));
+        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), Marks.NONE);
+        assertInstanceOf(Compaction.Result.Done.class, compact());
+        assertHint("1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B5 the request that advances the hint has trouble once: sent again, whether it had landed or not")
+    void hintAdvancedInSpiteOfTrouble(boolean isLanded) {
+        assertStored(populate(store, some(2)));
+        AtomicBoolean once = new AtomicBoolean();
+        store.plan(request -> request.operation().startsWith("PUT match") && once.compareAndSet(false, true)
+                ? isLanded ? new Fault.AnswerLost(Fault.ERROR_500) : new Fault.Lost(Fault.ERROR_500) : new Fault.None());
+        assertStored(populate(store, some(2)));
+        assertTrue(once.get());
+        assertHint("2");
+    }
+
+    @Test
+    @DisplayName("B5 B7 a manifest in the middle is gone: a process that knows one before it follows the hint over the gap")
+    void gapInTheChain() {
+        Entry wanted = made.entry(500);
+        bucket.publish(made.entry(500));
+        Manifest known = bucket.newest();
+        bucket.publish(made.entry(500));
+        bucket.publish(wanted);
+        store.remove(TestPacks.KEYS.manifest(2));
+        ManifestLog.Newest newest = bucket.log().newest(known);
+        assertEquals(3, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    @Test
+    @DisplayName("B7 one bad answer, and hours later another look-up: what proved wrong before is asked for again before absent is said")
+    void badAnswerLongAgo() {
+        Entry wanted = made.entry(500);
+        bucket.publish(wanted);
+        AtomicLong nanos = new AtomicLong();
+        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
+                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), _ -> {});
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        ObjectStore cutting = new ForwardingStore(store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return truncated(super.range(key, offset, length, into));
+            }
+        };
+        assertInstanceOf(PackAnswer.Damaged.class, packs.load(wanted.id(), cutting));
+        nanos.addAndGet(Duration.ofMinutes(24).toNanos());
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
+        packs.close();
+    }
+
     @Test
     @DisplayName("B7 a process that was idle for two days confirms what there is before it says absent")
     void idleForDays() {

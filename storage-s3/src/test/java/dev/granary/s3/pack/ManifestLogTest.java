@@ -70,7 +70,7 @@ class ManifestLogTest {
         assertArrayEquals(last.encode(), newest(Manifest.NONE).encode());
         assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newNotes());
         assertSame(last, newest(last));
-        assertEquals(List.of("HEAD m10", "HEAD m9"), store.newNotes());
+        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newNotes());
         place(new Manifest(10, Manifest.Loose.NONE, List.of(), List.of()));
         assertEquals(10, newest(last).number());
         assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET m10"), store.newNotes());

@@ -24,7 +24,7 @@ final class Reading implements AutoCloseable {
     LoadResult load(Entry entry) {
         return switch (packs.load(entry.id(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged _, PackAnswer.NotPacked _ -> alone(entry);
+            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
             case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
         };

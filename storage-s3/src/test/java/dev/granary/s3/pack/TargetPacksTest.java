@@ -133,14 +133,14 @@ class TargetPacksTest {
         PackInfo gone = bucket.publish(one, two);
         assertHit(one);
         bucket.remove(gone);
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1");
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertLoad(PackAnswer.NOT_PACKED, two.id());
         assertFalse(packs.isKnown(one.id()));
         passInterval();
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         behind.remove().run();
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1");
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
     }
 
@@ -174,7 +174,7 @@ class TargetPacksTest {
         assertHit(one);
         bucket.remove(gone);
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newNotes());
     }
 
     @Test
@@ -235,7 +235,7 @@ class TargetPacksTest {
         store.script(new Fault.Changed(Fault.Change.LONGER));
         assertEquals(Damage.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
         store.script(new Fault.Lost(new Failure(Failure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
-        assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1");
+        assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
     }
 
     @Test
@@ -253,8 +253,10 @@ class TargetPacksTest {
     void silenceAtTheBeginning() {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest");
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        for (int i = 0; i < 3; i++) {
+            assertInstanceOf(PackAnswer.Unconfirmed.class, load(one.id()));
+            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newNotes());
+        }
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
     }

@@ -89,7 +89,7 @@ class TargetPacksThreadsTest {
         });
         assertEquals(Collections.nCopies(THREADS, PackAnswer.NOT_PACKED), loadAll(List.of(entry)));
         List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "RANGE pack"));
-        expected.addAll(List.of("HEAD m2", "HEAD m1"));
+        expected.addAll(List.of("HEAD m2", "HEAD m1", "GET newest"));
         assertEquals(expected, store.newNotes());
     }
 

@@ -135,10 +135,16 @@ public final class TestPacks {
 
     /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
     public PackInfo replace(PackInfo old, Entry... entries) {
+        PackInfo with = replaceAndKeep(old, entries);
+        remove(old);
+        return with;
+    }
+
+    /** The same, with the old one still there for the grace. */
+    public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
         done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
-        remove(old);
         return with.info();
     }
 

@@ -123,6 +123,26 @@ class WarmingTest {
     }
 
     @Test
+    @DisplayName("A3 R7 what is damaged or gone in the first pack is taken from another, or from the copy that lies alone; nothing is told as skipped")
+    void otherCopies() throws Exception {
+        List<Entry> all = entries(4, 100);
+        PackInfo cut = publish(all.subList(0, 3));
+        PackInfo damaged = publish(all.subList(1, 4));
+        publish(all.subList(0, 2));
+        WarmingPlan plan = warming.plan(bucket.newest(), Warming.Alone.READ, _ -> true);
+        bucket.remove(cut);
+        bucket.damage(damaged, all.get(1));
+        bucket.damage(damaged, all.get(3));
+        warming.run(plan, taken);
+        assertTaken(all.subList(0, 3));
+        assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
+        Taken again = new Taken();
+        bucket.placeAlone(all.get(3));
+        warming.run(warming.plan(bucket.newest(), Warming.Alone.READ, _ -> true), again);
+        assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
+    }
+
+    @Test
     @DisplayName("R12 the plan leaves out what is present, and what an older pack has, too; where all is present nothing is read")
     void planned() throws Exception {
         List<Entry> first = entries(10, 100);
