@@ -51,7 +51,8 @@ final class Storing {
         List<StoreResult> results = new ArrayList<>(entries.size());
         while (results.size() < entries.size()) {
             List<Entry> rest = entries.subList(results.size(), entries.size());
-            results.addAll(storeAtOnce(rest.subList(0, fewEnough(rest))));
+            List<Entry> few = rest.subList(0, fewEnough(rest));
+            results.addAll(store.withPatience(() -> storeAtOnce(few)));
         }
         return results;
     }

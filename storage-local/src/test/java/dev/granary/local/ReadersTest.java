@@ -167,6 +167,30 @@ final class ReadersTest {
     }
 
     @Test
+    @DisplayName("L5 an entry that is evicted while it is read, and whose slot keeps its mark for those behind it, is a miss as well")
+    void evictedBeforeOthers() throws Exception {
+        Sha256 one = Sha256.of(new byte[] {1});
+        Entry gone = entries.entry(PAGES);
+        Entry stays = entries.entry(PAGES);
+        Entry leaves = entries.entry(LARGE);
+        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, Step.Listener.NONE)) {
+            tier.store(gone);
+            tier.store(stays);
+            tier.discard(gone);
+            tier.store(leaves); // into the slot before the one of what stays
+            try (Meanwhile memory = new Meanwhile(() -> {
+                tier.discard(leaves);
+                tier.reclaim();
+            })) {
+                assertEquals(LoadResult.ABSENT, tier.load(leaves.id(), memory));
+            }
+            assertHit(stays, tier.load(stays.id()));
+            assertEquals(0, tier.statistics().healed());
+            tier.clear(); // nobody else names ids like this
+        }
+    }
+
+    @Test
     @DisplayName("L5 a store that meets an entry as it is evicted stores it anew, without a failure")
     void evictedWhileStored() throws Exception {
         Entry leaves = entries.entry(LARGE);
