@@ -115,7 +115,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         aftercare.removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(() -> shelf.find(files, entry.id(), memory));
+                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(store, () -> shelf.find(files, entry.id(), memory));
                 return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
                         && commit.remove(place);
             }
@@ -163,7 +163,7 @@ public final class LocalTier implements PersistentCache, Catalog {
                 if (files == null) {
                     return false;
                 }
-                Shelf.Place place = Aftercare.twice(() -> shelf.find(files, listed, memory));
+                Shelf.Place place = Aftercare.twice(store, () -> shelf.find(files, listed, memory));
                 return Shelf.isStill(files, place, listed) && commit.remove(place);
             }
         });
@@ -231,7 +231,7 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public Survey survey() throws IOException {
         requireOpen();
-        return aftercare.looking(() -> Aftercare.twice(() -> Survey.of(store)));
+        return aftercare.looking(() -> Aftercare.twice(store, () -> Survey.of(store)));
     }
 
     /** What this tier did in this process so far. */

@@ -142,6 +142,14 @@ final class SegmentStore {
         }
     }
 
+    /** Lets go of the mappings of segments that were cut. */
+    void dropCutSegments() throws IOException {
+        StoreFiles open = files;
+        if (open != null) {
+            open.segments().dropCut();
+        }
+    }
+
     /** True once after something was found that a sweep should put in order. */
     boolean takeSweepWanted() {
         boolean wanted = sweepWanted;

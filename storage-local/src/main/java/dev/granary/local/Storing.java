@@ -139,7 +139,7 @@ final class Storing {
     private Shelf.Place find(Id id, Arena memory) {
         try {
             StoreFiles files = store.files();
-            return files == null ? Shelf.Place.NONE : Aftercare.twice(() -> shelf.find(files, id, memory));
+            return files == null ? Shelf.Place.NONE : Aftercare.twice(store, () -> shelf.find(files, id, memory));
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.READING, e);
             aftercare.repair();

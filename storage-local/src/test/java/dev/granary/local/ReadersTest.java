@@ -240,6 +240,36 @@ final class ReadersTest {
         Invariants.check(directory);
     }
 
+    @Test
+    @DisplayName("L5 a cut that is told of only behind the copy: what is looked at again has let go of the mapping")
+    void toldLate() throws Exception {
+        Entry cut = entries.entry(LARGE);
+        Entry elsewhere = entries.entry(1 << 20);
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+            tier.store(cut);
+            tier.store(elsewhere);
+            Segment mapped = segmentOf(cut);
+            Segment untouched = segmentOf(elsewhere);
+            Spot.of(directory, cut.id()).cut(100);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            try {
+                int[] looks = {0};
+                Aftercare.twice(store, () -> {
+                    if (++looks[0] == 1) {
+                        throw new InternalError("late");
+                    }
+                    assertTrue(!Objects.requireNonNull(store.files()).segments().mapped().contains(mapped));
+                    assertTrue(Objects.requireNonNull(store.files()).segments().mapped().contains(untouched));
+                    return looks;
+                });
+                assertEquals(2, looks[0]);
+            } finally {
+                store.release();
+            }
+        }
+        Invariants.check(directory);
+    }
+
     private Segment segmentOf(Entry entry) throws IOException {
         SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
