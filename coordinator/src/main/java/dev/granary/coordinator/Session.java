@@ -155,7 +155,7 @@ final class Session implements AutoCloseable {
 
     private static void adopt(Path session, Heir heir, Instant now) throws IOException {
         Path file = lockFile(session);
-        if (!Files.exists(file)) {
+        if (Files.notExists(file)) { // for certain: an error says nothing of it
             deleteAll(session);
             return;
         }

@@ -55,7 +55,7 @@ final class Aftercare {
     /** Reads from the store as it is; one that cannot be read is put in order, and has nothing. */
     LoadResult reading(Reading reading) {
         try {
-            return twice(() -> {
+            return twice(store, () -> {
                 StoreFiles files = store.files();
                 return files == null ? LoadResult.ABSENT : reading.read(files);
             });
@@ -72,12 +72,13 @@ final class Aftercare {
 
     /**
      * Looks again where a file was cut under its mapping: a sweep does that, and it is no reason to fail. {@link Segment#copy} tells of most
-     * cuts itself; compiled code may tell of one only behind it.
+     * cuts itself; compiled code may tell of one only behind it, and then nobody has let go of the mapping.
      */
-    static <T> T twice(Looking<T> looking) throws IOException {
+    static <T> T twice(SegmentStore store, Looking<T> looking) throws IOException {
         try {
             return looking.look();
         } catch (InternalError e) {
+            store.dropCutSegments();
             return looking.look();
         }
     }

@@ -72,7 +72,8 @@ final class Bound {
             return;
         }
         long before = store.changes();
-        try (Wait wait = new Wait(waitNanos)) {
+        Patience patience = store.patience();
+        try (Wait wait = new Wait(new Patience(Math.min(waitNanos, patience.left())))) {
             while (isFarTooMuch() && !sweepNow()) {
                 long now = store.changes();
                 if (now == standsAt) {
@@ -83,7 +84,9 @@ final class Bound {
                     throw new FullException(full() + (now == before ? " has stood still for " : " has given back too little for ")
                             + wait.millis() + " ms");
                 }
+                long pause = System.nanoTime();
                 wait.pause(SWEEPER_PAUSE_NANOS);
+                patience.spend(System.nanoTime() - pause); // a sweep of this thread is no wait
             }
         }
     }

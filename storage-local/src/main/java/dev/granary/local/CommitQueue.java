@@ -111,8 +111,6 @@ final class CommitQueue {
             }
             if (stands) {
                 standsAt = now;
-            }
-            if (stands || (wait.isOver() && now == first)) {
                 throw new BusyException("another process has had the lock of the local store for "
                         + TimeUnit.NANOSECONDS.toMillis(still) + " ms and stands still");
             }

@@ -116,6 +116,19 @@ final class Layout {
     }
 
     /**
+     * Refuses a link or whatever else stands in the place of a directory.
+     *
+     * @throws FileSystemException if there is something else than a directory
+     * @throws IOException if the system does not tell
+     */
+    static void requireDirectoryOrNothing(Path directory) throws IOException {
+        BasicFileAttributes there = attributes(directory);
+        if (there != null && !there.isDirectory()) {
+            throw new FileSystemException(directory.toString(), null, "not a directory; remove what is there");
+        }
+    }
+
+    /**
      * True where something has that name, of whatever kind.
      *
      * @throws IOException if the system does not tell

@@ -128,8 +128,8 @@ public record LocalConfig(
         }
 
         /**
-         * How long a store waits for other threads and processes before it fails: for the lock under which entries are entered, and for room
-         * where the directory is a quarter over its capacity. Before this has passed, contention alone makes no store fail. When one holder of
+         * How long a store waits for other threads and processes before it fails, all its waits together: for the lock under which entries
+         * are entered, and for room where the directory is a quarter over its capacity. Before this was waited, contention alone makes no store fail. When one holder of
          * the lock, or one sweep, has stood still for as long, later stores fail at once until it moves. Of several tiers of one process on
          * one directory, the longest holds for the lock. Default {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or more than a day, makes
          * {@link #build()} throw.

@@ -88,11 +88,11 @@ public final class LocalTier implements PersistentCache, Catalog {
     /**
      * Stores an entry. Where another content is there under its id, it is replaced as a whole.
      *
-     * <p>Waits for other threads and processes at most {@link LocalConfig#storeTimeout()} at a time: once for room where the directory is a
-     * quarter over its capacity, once for a new segment where the last one is full, once for the index.
+     * <p>Waits for other threads and processes at most {@link LocalConfig#storeTimeout()} in all: for room where the directory is a quarter
+     * over its capacity, for a new segment where the last one is full, for the index. Its own work comes on top.
      *
      * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
-     *     full or fails, or where such a wait ended in vain; never {@code Divergent} or {@code Unknown}
+     *     full or fails, or where it waited so long in vain; never {@code Divergent} or {@code Unknown}
      */
     @Override
     public StoreResult store(Entry entry) {
@@ -115,7 +115,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         aftercare.removing(() -> {
             StoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(() -> shelf.find(files, entry.id(), memory));
+                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(store, () -> shelf.find(files, entry.id(), memory));
                 return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
                         && commit.remove(place);
             }
@@ -163,7 +163,7 @@ public final class LocalTier implements PersistentCache, Catalog {
                 if (files == null) {
                     return false;
                 }
-                Shelf.Place place = Aftercare.twice(() -> shelf.find(files, listed, memory));
+                Shelf.Place place = Aftercare.twice(store, () -> shelf.find(files, listed, memory));
                 return Shelf.isStill(files, place, listed) && commit.remove(place);
             }
         });
@@ -231,7 +231,7 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public Survey survey() throws IOException {
         requireOpen();
-        return aftercare.looking(() -> Aftercare.twice(() -> Survey.of(store)));
+        return aftercare.looking(() -> Aftercare.twice(store, () -> Survey.of(store)));
     }
 
     /** What this tier did in this process so far. */

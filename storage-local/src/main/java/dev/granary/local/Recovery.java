@@ -83,6 +83,7 @@ final class Recovery {
 
     /** The next segments take numbers that no file has: an entry that leads to such a number would lead into another's bytes. */
     private static void dropEntriesWithoutFile(StoreFiles files) throws IOException {
+        Layout.requireDirectoryOrNothing(files.layout().segments()); // else the files are only hidden
         Set<Integer> numbers = new HashSet<>();
         Layout.each(files.layout().segments(), file -> Layout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
         Index index = files.index();

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,7 @@ final class SegmentStore {
     private final Step.Listener steps;
     private final CommitQueue queue = new CommitQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
+    private final ThreadLocal<@Nullable Patience> patience = new ThreadLocal<>(); // of the store that a thread is at
     private volatile @Nullable StoreFiles files;
     private volatile long waitNanos; // the longest of those who share the store
     private volatile boolean sweepWanted;
@@ -140,6 +142,14 @@ final class SegmentStore {
         }
     }
 
+    /** Lets go of the mappings of segments that were cut. */
+    void dropCutSegments() throws IOException {
+        StoreFiles open = files;
+        if (open != null) {
+            open.segments().dropCut();
+        }
+    }
+
     /** True once after something was found that a sweep should put in order. */
     boolean takeSweepWanted() {
         boolean wanted = sweepWanted;
@@ -157,19 +167,41 @@ final class SegmentStore {
      * @throws IOException if the directory cannot be written, or what the change threw
      */
     boolean change(Change change) throws IOException {
-        return change(sweeper.isHeldByCurrentThread() ? SWEEP_NANOS : waitNanos, change);
+        return change(sweeper.isHeldByCurrentThread() ? new Patience(SWEEP_NANOS) : patience(), change);
+    }
+
+    /** What is left of the patience of the store that this thread is at, or that of a change alone where it is at none. */
+    Patience patience() {
+        Patience known = patience.get();
+        return known == null ? new Patience(waitNanos) : known;
+    }
+
+    /** Runs an operation of this thread all of whose waits for others are together as long as one may be. */
+    <T> T withPatience(Supplier<T> operation) {
+        Patience outer = patience.get();
+        patience.set(new Patience(waitNanos));
+        try {
+            return operation.get();
+        } finally {
+            if (outer == null) {
+                patience.remove();
+            } else {
+                patience.set(outer);
+            }
+        }
     }
 
     /** The same for a look-up, which waits for a quarter of a second at most. */
     boolean changeSoon(Change change) throws IOException {
-        return change(Math.min(LOOKUP_NANOS, waitNanos), change);
+        return change(new Patience(Math.min(LOOKUP_NANOS, waitNanos)), change);
     }
 
-    private boolean change(long nanos, Change change) throws IOException {
-        try (InterruptShield _ = new InterruptShield(); Wait wait = new Wait(nanos); CommitQueue.Turn _ = queue.enter(wait)) {
+    private boolean change(Patience allowed, Change change) throws IOException {
+        try (InterruptShield _ = new InterruptShield(); Wait wait = new Wait(allowed); CommitQueue.Turn _ = queue.enter(wait)) {
             StoreFiles open = openForWriting();
             open.state().restoreLength(layout.state());
             try (FileLock _ = queue.lock(open.state(), wait, waitNanos)) {
+                wait.end();
                 steps.done(Step.LOCKED);
                 if (Recovery.begin(open, boot, steps)) {
                     sweepWanted = true;

@@ -1,6 +1,8 @@
 package dev.granary.local;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +71,19 @@ final class Segments {
         for (Segment segment : mapped()) {
             if (segment.phase() == Segment.Phase.GONE) {
                 drop(segment);
+            }
+        }
+    }
+
+    /** Lets go of all segments whose files are shorter than they were when they were mapped. */
+    void dropCut() throws IOException {
+        for (Segment segment : mapped()) {
+            try {
+                if (Files.size(segment.file()) < segment.length()) {
+                    drop(segment);
+                }
+            } catch (NoSuchFileException e) {
+                continue; // removed: its mapping has all that it had
             }
         }
     }

@@ -51,7 +51,8 @@ final class Storing {
         List<StoreResult> results = new ArrayList<>(entries.size());
         while (results.size() < entries.size()) {
             List<Entry> rest = entries.subList(results.size(), entries.size());
-            results.addAll(storeAtOnce(rest.subList(0, fewEnough(rest))));
+            List<Entry> few = rest.subList(0, fewEnough(rest));
+            results.addAll(store.withPatience(() -> storeAtOnce(few)));
         }
         return results;
     }
@@ -138,7 +139,7 @@ final class Storing {
     private Shelf.Place find(Id id, Arena memory) {
         try {
             StoreFiles files = store.files();
-            return files == null ? Shelf.Place.NONE : Aftercare.twice(() -> shelf.find(files, id, memory));
+            return files == null ? Shelf.Place.NONE : Aftercare.twice(store, () -> shelf.find(files, id, memory));
         } catch (IOException | InternalError e) {
             trouble.record(Trouble.Kind.READING, e);
             aftercare.repair();

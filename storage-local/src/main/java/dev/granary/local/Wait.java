@@ -10,11 +10,27 @@ import java.util.concurrent.locks.LockSupport;
 final class Wait implements AutoCloseable {
     private final long start = System.nanoTime();
     private final long nanos;
+    private final Patience patience;
     private boolean interrupted;
+    private boolean ended;
 
     /** Begins a wait of at most {@code nanos} nanoseconds. */
     Wait(long nanos) {
-        this.nanos = nanos;
+        this(new Patience(nanos));
+    }
+
+    /** Begins a wait of at most what is left of {@code patience}, which it is taken from when the wait ends. */
+    Wait(Patience patience) {
+        this.nanos = patience.left();
+        this.patience = patience;
+    }
+
+    /** The wait is over, and what follows is not part of it. */
+    void end() {
+        if (!ended) {
+            ended = true;
+            patience.spend(System.nanoTime() - start);
+        }
     }
 
     /** Something that can be waited for. */
@@ -56,6 +72,7 @@ final class Wait implements AutoCloseable {
 
     @Override
     public void close() {
+        end();
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -9,12 +9,14 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class ContentionTest {
     static final long DEADLINE_NANOS = LocalConfig.DEFAULT_STORE_TIMEOUT.toNanos();
 
-    private static final int PROCESSES = Integer.getInteger("granary.contention.processes", 16);
+    private static final int PROCESSES = Integer.getInteger("granary.contention.processes", 8);
     private static final int THREADS = Integer.getInteger("granary.contention.threads", 100);
     private static final int STORES = Integer.getInteger("granary.contention.stores", 20);
     private static final int SIZE = 10_000;
@@ -172,6 +174,63 @@ final class ContentionTest {
             assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
             assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // else the test's own deadline ends it
             assertEquals("Stored", process.goOn());
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 a sweep that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
+    void sweepStandsStill() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
+                        .background(Runnable::run).build());
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            assertEquals("done", process.ask("many first 400 " + SIZE));
+            process.ask("stop " + Step.CLOSED);
+            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            StoreResult failed = tier.store(Material.entry("second", 100));
+            assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+            failed = tier.store(Material.entry("second", 100));
+            assertTrue(failed.toString().contains("another process stands still"), failed::toString);
+            assertEquals("true", process.goOn());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("second", 100)));
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 all waits of a store are together as long as one may be: what one took the next has no more")
+    void oneDeadline() throws Exception {
+        Duration day = Duration.ofDays(1);
+        AtomicReference<TierProcess> other = new AtomicReference<>();
+        AtomicReference<SegmentStore> shared = new AtomicReference<>();
+        List<Long> left = new ArrayList<>();
+        Step.Listener stopping = step -> {
+            if (step == Step.LOCKED && shared.get() != null) {
+                left.add(shared.get().patience().left());
+            } else if (step == Step.RESERVED && other.get() != null) {
+                try {
+                    other.get().ask("stop " + Step.MARKED);
+                    assertEquals("AT " + Step.MARKED, other.get().ask("store third 100"));
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+                shared.get().patience().spend(day.toNanos());
+            }
+        };
+        LocalConfig config = LocalConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), stopping);
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("first", 100)));
+            shared.set(SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE, day));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("large", 64 << 20)));
+            assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
+            assertTrue(day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(), left::toString);
+            other.set(process);
+            StoreResult failed = tier.store(Material.entry("second", 100)); // else it waits for a day
+            assertTrue(failed.toString().contains("is busy"), failed::toString);
+            other.set(null);
+            assertEquals("Stored", process.goOn());
+            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("second", 100)));
+        } finally {
+            shared.get().release();
         }
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -214,6 +215,161 @@ final class DisposerTest {
         long location = snapshot.location(0);
         assertFalse(Commit.removeAt(files(), index, slot, location + 1));
         assertFalse(Commit.removeAt(files(), index.tagOf(slot), location + 1));
+        assertAllHit(tier, entries);
+    }
+
+    /** A slot of the index as it was, to be entered again. */
+    private record Slot(long tag, long location, long units) {}
+
+    private void enter(List<Slot> slots) throws IOException {
+        for (Slot slot : slots) {
+            assertTrue(files().index().insert(slot.tag(), slot.location(), slot.units(), 0, 0) >= 0);
+        }
+    }
+
+    private List<Slot> slots(int segment) throws IOException {
+        Index index = files().index();
+        List<Slot> slots = new ArrayList<>();
+        for (int slot = 0; slot < index.count(); slot++) {
+            if (Tail.segment(index.location(slot)) == segment) {
+                slots.add(new Slot(index.tagOf(slot), index.location(slot), index.units(slot)));
+            }
+        }
+        return slots;
+    }
+
+    /** Does what is due at the first step of a kind after another one. */
+    private final class Once implements Step.Listener {
+        private final Step after;
+        private final Step at;
+        private final ThrowingRunnable due;
+        private boolean isNear;
+        private boolean isDone;
+
+        Once(Step after, Step at, ThrowingRunnable due) {
+            this.after = after;
+            this.at = at;
+            this.due = due;
+        }
+
+        @Override
+        public void done(Step step) {
+            if (!isDone && isNear && step == at) {
+                isDone = true;
+                try {
+                    due.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            isNear |= step == after;
+        }
+
+        void sweep() throws Exception {
+            tier.close();
+            store.release();
+            tier = open(this);
+            store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            tier.sweepNow();
+            assertTrue(isDone, "the sweep came to " + at + " after " + after);
+        }
+    }
+
+    private interface ThrowingRunnable {
+        void run() throws IOException;
+    }
+
+    @Test
+    @DisplayName("A3 nothing is done to a segment whose store has another state by now")
+    void replacedState() throws Exception {
+        Disposer disposer = new Disposer(store);
+        Segment segment = closed();
+        StoreFiles basis = files();
+        Path aside = temporary.resolve("aside");
+        Files.move(store.layout().state(), aside);
+        assertThrows(Disposer.StaleException.class, () -> disposer.markGone(basis, segment));
+        assertThrows(Disposer.StaleException.class, () -> disposer.cut(basis, segment, Tail.UNIT));
+        assertThrows(Disposer.StaleException.class, () -> disposer.empty(basis, segment, Files.size(segment.file())));
+        assertThrows(Disposer.StaleException.class, () -> disposer.remove(basis, segment));
+        Files.move(aside, store.layout().state());
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 a sweep gives nothing back where its plan is not confirmed")
+    void planOfTheSweep() throws Exception {
+        List<Slot> first = slots(1);
+        List<Entry> gone = entries.subList(0, first.size());
+        gone.forEach(tier::discard);
+        new Once(Step.CLOSED, Step.LOCKED, () -> enter(first)).sweep();
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 a segment that was copied stays where the index has something in it all the same")
+    void copiedButNotEmpty() throws Exception {
+        List<Slot> first = slots(1);
+        entries.subList(0, first.size() - 1).forEach(tier::discard); // the last one keeps the segment long
+        List<Slot> left = slots(1);
+        assertEquals(1, left.size());
+        first.removeAll(left);
+        new Once(Step.CLOSED, Step.MOVED, () -> enter(first)).sweep();
+        assertEquals(first.size(), slots(1).size());
+        assertTrue(Files.exists(store.layout().segment(1)));
+        tier.clear(); // what was entered again has no bytes any more
+    }
+
+    @Test
+    @DisplayName("A3 what was stored anew since the order of eviction was made is not evicted with the old")
+    void storedAnewWhileEvicted() throws Exception {
+        tier.clear();
+        tier.close();
+        store.release();
+        boolean[] done = {false};
+        Entry anew = Material.entry("anew300", 2000); // behind the first of those that leave at once
+        tier = open(step -> {
+            if (step == Step.EVICTED && !done[0]) {
+                done[0] = true;
+                tier.discard(anew);
+                assertTrue(tier.store(anew) instanceof StoreResult.Stored);
+            }
+        });
+        store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        for (int i = 0; i < 2000; i++) {
+            assertTrue(tier.store(Material.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
+        }
+        tier.setCapacity(tier.diskBytes() / 6 * 5); // not so little that a store waits for the sweep
+        assertTrue(done[0]);
+        assertTrue(tier.statistics().evictions() > 300, () -> tier.statistics().evictions() + " were evicted");
+        assertHit(anew, tier.load(anew.id()));
+    }
+
+    @Test
+    @DisplayName("A3 a slot that seemed to lead nowhere is judged again under the lock")
+    void judgedAgain() throws Exception {
+        Path hidden = store.layout().segments().resolve("hidden");
+        Path file = store.layout().segment(2);
+        ThrowingRunnable hide = () -> {
+            files().segments().forget(2);
+            Files.move(file, hidden);
+        };
+        Once once = new Once(Step.CLOSED, Step.LOCKED, () -> Files.move(hidden, file));
+        Step.Listener both = step -> {
+            if (step == Step.CLOSED && !once.isDone) {
+                try {
+                    hide.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            once.done(step);
+        };
+        tier.close();
+        store.release();
+        tier = open(both);
+        store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        tier.sweepNow();
+        assertTrue(once.isDone);
         assertAllHit(tier, entries);
     }
 }

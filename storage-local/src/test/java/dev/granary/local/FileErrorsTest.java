@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A system that does not show the store's files for a while, and things that are no files in their places. */
@@ -172,6 +173,44 @@ final class FileErrorsTest {
         }
     }
 
+    @Test
+    @DisplayName("L7 a store that the system does not show when it is first asked is not an empty one")
+    void hiddenFromTheStart() throws Exception {
+        List<Entry> all = fill();
+        try (LocalTier tier = open()) {
+            during(Fault.LOOP, directory().resolve("v2"), () -> {
+                assertInstanceOf(LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
+                assertThrows(IOException.class, () -> tier.list(_ -> {}));
+                assertThrows(IOException.class, tier::survey);
+                assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
+            });
+            assertHit(all.getFirst(), tier.load(all.getFirst().id()));
+        }
+        Invariants.check(directory());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Fault.class)
+    @DisplayName("L7 segments that cannot be listed at the first change after a start of the machine are not gone")
+    void restartWithoutListing(Fault fault) throws Exception {
+        List<Entry> all = fill();
+        for (Fault each : fault == Fault.LOOP ? List.of(fault) : List.of(Fault.LOOP, fault)) { // the second time all classes are loaded
+            LocalConfig config = LocalConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build();
+            try (LocalTier tier = LocalTier.open(config, Boot.mark() + 1 + each.ordinal(), id -> id.hash(), Step.Listener.NONE)) {
+                assertEquals(LoadResult.ABSENT, tier.load(entries.entry(100).id())); // the index is open
+                during(each, directory().resolve("v2/segments"), () ->
+                        assertInstanceOf(StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100)))));
+                Entry late = entries.entry(100);
+                assertInstanceOf(StoreResult.Stored.class, tier.store(late));
+                tier.discard(late);
+                for (Entry entry : all) {
+                    assertHit(entry, tier.load(entry.id()));
+                }
+            }
+        }
+        Invariants.check(directory());
+    }
+
     /** A directory without permission looks read-only. */
     private static StoreResult failedOrRefused(StoreResult result) {
         return result instanceof StoreResult.Refused refused ? new StoreResult.Failed(refused.reason()) : result;
@@ -207,6 +246,13 @@ final class FileErrorsTest {
                     }
                     StoreResult stored = tier.store(kept);
                     assertTrue(assertInstanceOf(StoreResult.Failed.class, stored, kind).cause().contains(name), stored::toString);
+                    if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
+                        assertThrows(IOException.class, () -> tier.list(_ -> {}), kind);
+                        assertThrows(IOException.class, tier::survey, kind);
+                    }
+                    assertEquals(0, tier.usedBytes(), kind);
+                    assertEquals(0, tier.diskBytes(), kind);
+                    tier.discard(kept);
                     tier.clear();
                     tier.setCapacity(0);
                     tier.reclaim();
@@ -235,6 +281,7 @@ final class FileErrorsTest {
             Files.delete(path);
             make(kind, path);
             try (LocalTier tier = open()) {
+                looksAt(tier);
                 LoadResult result = tier.load(all.getFirst().id());
                 assertTrue(result instanceof LoadResult.Damaged || result instanceof LoadResult.Unavailable, result::toString);
                 assertInstanceOf(StoreResult.Stored.class, tier.store(all.getFirst()));
@@ -242,6 +289,18 @@ final class FileErrorsTest {
                 tier.clear();
                 assertEquals(0, tier.usedBytes());
             }
+        }
+    }
+
+    /** Neither waits for what is no file; each may say that it cannot read it. */
+    private static void looksAt(LocalTier tier) {
+        try {
+            tier.list(listed -> {
+                boolean _ = tier.read(listed) instanceof LoadResult.Hit;
+            });
+            long _ = tier.survey().entries();
+        } catch (IOException e) {
+            assertTrue(e.getMessage().contains("not a file"), e::toString);
         }
     }
 

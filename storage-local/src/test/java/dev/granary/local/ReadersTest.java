@@ -167,6 +167,30 @@ final class ReadersTest {
     }
 
     @Test
+    @DisplayName("L5 an entry that is evicted while it is read, and whose slot keeps its mark for those behind it, is a miss as well")
+    void evictedBeforeOthers() throws Exception {
+        Sha256 one = Sha256.of(new byte[] {1});
+        Entry gone = entries.entry(PAGES);
+        Entry stays = entries.entry(PAGES);
+        Entry leaves = entries.entry(LARGE);
+        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, Step.Listener.NONE)) {
+            tier.store(gone);
+            tier.store(stays);
+            tier.discard(gone);
+            tier.store(leaves); // into the slot before the one of what stays
+            try (Meanwhile memory = new Meanwhile(() -> {
+                tier.discard(leaves);
+                tier.reclaim();
+            })) {
+                assertEquals(LoadResult.ABSENT, tier.load(leaves.id(), memory));
+            }
+            assertHit(stays, tier.load(stays.id()));
+            assertEquals(0, tier.statistics().healed());
+            tier.clear(); // nobody else names ids like this
+        }
+    }
+
+    @Test
     @DisplayName("L5 a store that meets an entry as it is evicted stores it anew, without a failure")
     void evictedWhileStored() throws Exception {
         Entry leaves = entries.entry(LARGE);
@@ -212,6 +236,36 @@ final class ReadersTest {
             assertHit(elsewhere, tier.load(elsewhere.id()));
             assertEquals(0, tier.statistics().inputOutputErrors());
             assertEquals(untouched, segmentOf(elsewhere), "its mapping was dropped too");
+        }
+        Invariants.check(directory);
+    }
+
+    @Test
+    @DisplayName("L5 a cut that is told of only behind the copy: what is looked at again has let go of the mapping")
+    void toldLate() throws Exception {
+        Entry cut = entries.entry(LARGE);
+        Entry elsewhere = entries.entry(1 << 20);
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+            tier.store(cut);
+            tier.store(elsewhere);
+            Segment mapped = segmentOf(cut);
+            Segment untouched = segmentOf(elsewhere);
+            Spot.of(directory, cut.id()).cut(100);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            try {
+                int[] looks = {0};
+                Aftercare.twice(store, () -> {
+                    if (++looks[0] == 1) {
+                        throw new InternalError("late");
+                    }
+                    assertTrue(!Objects.requireNonNull(store.files()).segments().mapped().contains(mapped));
+                    assertTrue(Objects.requireNonNull(store.files()).segments().mapped().contains(untouched));
+                    return looks;
+                });
+                assertEquals(2, looks[0]);
+            } finally {
+                store.release();
+            }
         }
         Invariants.check(directory);
     }
