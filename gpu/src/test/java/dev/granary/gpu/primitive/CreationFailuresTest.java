@@ -209,7 +209,7 @@ class CreationFailuresTest {
         for (int i = 0; i < 20_000; i++) {
             chain.put("n" + i, List.of("n" + (i + 1)));
         }
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < 5; round++) {
             plan.parts = chain;
             int before = plan.creations.get();
             Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(plan, "n0")), "deep", (256L << 10) + round * 80L);
