@@ -80,7 +80,7 @@ class TextFuzzTest {
             } catch (ManifestException e) {
                 checkMessage(e);
             }
-        }).words(TOML_WORDS).allocating(40_000), runs(40));
+        }).words(TOML_WORDS).allocating(40_000), runs(50));
     }
 
     @Test
@@ -105,7 +105,7 @@ class TextFuzzTest {
             } catch (ConfigException e) {
                 checkMessage(e);
             }
-        }).words(TOML_WORDS).allocating(40_000), runs(40));
+        }).words(TOML_WORDS).allocating(40_000), runs(50));
     }
 
     @Test
@@ -127,7 +127,7 @@ class TextFuzzTest {
                     checkMessage(e);
                 }
             }
-        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~")).allocating(20_000), runs(10));
+        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~")).allocating(20_000), runs(20));
     }
 
     @Test
@@ -158,7 +158,7 @@ class TextFuzzTest {
                 assertTrue(tree.stored() >= 1, tree.problems()::toString);
                 assertEquals(2, tree.stored() + tree.damaged() + tree.foreign());
             }).words(List.of(": ", "\n", "\\u0000", "\\", "created-at: +292278995-01-01T00:00:00Z", "created-at: -1000000000-01-01T00:00:00Z", "compile-time: PT9223372036854775807S", "granary-entry: 1",
-                    "binary-bytes: 40", "producer: x", "key: ")).allocating(2000), runs(100));
+                    "binary-bytes: 40", "producer: x", "key: ")).allocating(2000), runs(50));
             Files.write(file, sound.get(i));
         }
     }

@@ -35,9 +35,9 @@ final class SourceText {
     private boolean isLineStart = true;
     private String word = ""; // the last one, as long as nothing but a bracket came behind it
 
-    // A mark that was not found before this index is not looked for again: one line is searched once.
+    // No closing bracket stands before this index: a line of many open names is searched once.
+    // A quote needs no such index: behind a search for a quote that failed, the line has no quote.
     private int noAngleBefore;
-    private int noQuoteBefore;
     private long searched;
 
     private SourceText(String text) {
@@ -186,18 +186,17 @@ final class SourceText {
 
     /** Where {@code mark} stands in this line, behind the current place; -1 where it does not. */
     private int inLine(char mark) {
-        int known = mark == '>' ? noAngleBefore : noQuoteBefore;
-        for (int i = Math.max(at + 1, known); i < text.length() && text.charAt(i) != '\n'; i++) {
-            searched++;
-            if (text.charAt(i) == mark) {
-                return i;
-            }
-            known = i;
+        int from = mark == '>' ? Math.max(at + 1, noAngleBefore) : at + 1;
+        int i = from;
+        while (i < text.length() && text.charAt(i) != '\n' && text.charAt(i) != mark) {
+            i++;
+        }
+        searched += i - from + 1L;
+        if (i < text.length() && text.charAt(i) == mark) {
+            return i;
         }
         if (mark == '>') {
-            noAngleBefore = known;
-        } else {
-            noQuoteBefore = known;
+            noAngleBefore = i;
         }
         return -1;
     }

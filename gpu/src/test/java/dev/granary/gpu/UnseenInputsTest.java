@@ -121,6 +121,12 @@ class UnseenInputsTest {
     }
 
     @Test
+    @DisplayName("F7 an included name that no file can have is looked for nowhere")
+    void noFileName() {
+        assertEquals(Optional.empty(), reason("#include \"a\ud800b\"", Map.of()));
+    }
+
+    @Test
     @DisplayName("F5 an include that climbs out of the directory of headers reaches the machine's files, and is unseen")
     void climbsOut() {
         assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));

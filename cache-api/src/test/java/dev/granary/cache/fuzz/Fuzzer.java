@@ -14,7 +14,7 @@ import java.util.SplittableRandom;
  */
 public final class Fuzzer {
     /** How many inputs each parser gets in the build. */
-    public static final int USUAL_RUNS = 20_000;
+    public static final int USUAL_RUNS = 5_000;
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;

@@ -183,24 +183,25 @@ public final class KernelFiles {
     }
 
     private String text(Path file) throws IOException {
-        byte[] content;
         try {
             if (Files.isDirectory(file)) {
                 throw new IOException(file + " is a directory: name a file in it");
             }
             try (InputStream in = Files.newInputStream(file)) {
-                content = in.readNBytes((int) (MAX_BYTES - bytes) + 1); // memory grows with what comes, not with a length that is told
-            }
-            bytes += content.length;
-            if (bytes > MAX_BYTES) {
-                throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
+                byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1); // memory grows with what comes, not with a length that is told
+                bytes += content.length;
+                if (bytes > MAX_BYTES) {
+                    throw new IOException("there are more than " + (MAX_BYTES >> 20) + " MiB of sources and headers; name smaller directories");
+                }
+                return new String(content, UTF_8);
             }
         } catch (NoSuchFileException e) {
             throw new IOException("there is no file " + file + ": correct source in the manifest", e);
         } catch (FileSystemException e) {
             throw new IOException(file + " cannot be read: " + e, e);
+        } catch (OutOfMemoryError e) {
+            throw new IOException(file + " needs more memory than this process has left", e); // one kernel fails, the others may be short
         }
-        return new String(content, UTF_8);
     }
 
     private static Path parentOf(Path file) {

@@ -192,7 +192,7 @@ class KernelFilesTest {
         write("m/src/k.cl", "#include \" \"\n#include <\u3000>\n" + BODY);
         assertEquals("// blank // wide blank", contents(descriptor()));
         assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
-        for (String name : new String[] {".", "..", "./", "../src", "inc/", "??=", "~", "a\\b", "x".repeat(300), "a/".repeat(3000) + "b"}) {
+        for (String name : new String[] {".", "..", "./", "../src", "inc/", "??=", "~", "a\\b", "a\0b", "x".repeat(300), "a/".repeat(3000) + "b"}) {
             write("m/src/k.cl", "#include \"" + name + "\"\n#include H\n" + BODY);
             descriptor();
         }

@@ -111,7 +111,7 @@ class ManifestTest {
     @Test
     @DisplayName("F9 user information is not echoed: neither of a key, nor of a name, nor of what is not TOML")
     void userInformation() throws Exception {
-        for (String text : List.of("\"//u:p@\" = 1", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
+        for (String text : List.of("\"//u:p@\" = 1", "\"//u:p@\" = 1\n\"//u:p@\" = 2", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
                 "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'", "[[kernel]]\nname = '//u:p@'\nsource = 'a'\n[[kernel]]\nname = '//u:p@'\nsource = 'a'")) {
             Files.writeString(file, text);
             assertTrue(!mistake(file).contains("u:p") && mistake(file).contains("//...@"), mistake(file));

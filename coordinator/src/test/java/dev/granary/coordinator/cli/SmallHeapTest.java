@@ -1,19 +1,26 @@
 package dev.granary.coordinator.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
+import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.manifest.KernelFiles;
+import dev.granary.coordinator.manifest.ManifestKernel;
 import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.CRC32C;
@@ -21,8 +28,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands in a process with a small heap, on an entry whose metadata states a length beyond that heap. */
-class HostileMetadataTest {
+/** Commands in a process with a small heap, on files that state or have lengths beyond that heap. */
+class SmallHeapTest {
     // docs/entry-format.md: the header's fixed part, and the section table behind it
     private static final int TABLE = 80;
     private static final int SECTIONS_AT = 12;
@@ -69,8 +76,8 @@ class HostileMetadataTest {
     }
 
     @Test
-    @DisplayName("F1 with a heap of 256 MiB, inspect, ls, verify and export take an entry whose metadata states 256 Mi characters")
-    void smallHeap() throws Exception {
+    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that states 256 Mi characters, a source without an end and an about.txt of 64 MiB are told")
+    void told() throws Exception {
         Path local = directory.resolve("local");
         Entry entry = new TestEntries("hostile metadata").entry(100);
         try (LocalTier tier = LocalTier.open(LocalConfig.builder(local).build())) {
@@ -78,25 +85,41 @@ class HostileMetadataTest {
         }
         assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));
         Path output = directory.resolve("output");
-        Process child = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"), SmallHeap.class.getName(), local.toString(),
+        Process child = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"), Commands.class.getName(), local.toString(),
                 entry.id().hash().hex(), directory.resolve("tree").toString()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
         assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the commands end");
         assertEquals(0, child.exitValue(), Files.readString(output));
-        assertTrue(Files.readString(output).contains("all ended with 0"), Files.readString(output));
+        assertTrue(Files.readString(output).contains("all as expected"), Files.readString(output));
     }
 
     /** Runs the commands in a process of its own. */
-    static final class SmallHeap {
-        private SmallHeap() {}
+    static final class Commands {
+        private Commands() {}
+
+        private static void about(Path tree) throws IOException {
+            try (Stream<Path> all = Files.walk(tree)) {
+                for (Path file : all.filter(found -> found.endsWith("about.txt")).toList()) {
+                    try (RandomAccessFile about = new RandomAccessFile(file.toFile(), "rw")) {
+                        about.setLength(64 << 20); // sparse: nothing of it lies on the disk
+                    }
+                }
+            }
+        }
 
         /** The local directory, the id of its entry, and where the tree is exported to. */
-        public static void main(String[] arguments) {
+        public static void main(String[] arguments) throws IOException {
             String local = arguments[0];
             for (List<String> command : List.of(List.of("inspect", arguments[1]), List.of("ls"), List.of("verify"), List.of("export", arguments[2]))) {
                 Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local)).toArray(String[]::new)).exits(0);
             }
-            System.out.println("all ended with 0");
+            about(Path.of(arguments[2]));
+            Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2").exits(1);
+            assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
+            ManifestKernel kernel = new ManifestKernel("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
+            Target target = new Target(Backend.OPENCL, "v", "d", "1");
+            assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, target));
+            System.out.println("all as expected");
         }
     }
 }
