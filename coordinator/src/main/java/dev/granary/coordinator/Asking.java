@@ -121,7 +121,7 @@ final class Asking implements AutoCloseable {
                 trouble.timedOut(cause);
             } else {
                 trouble.left(cause);
-                answer.whenComplete(this::late);
+                CompletableFuture<LoadResult> _ = answer.whenComplete(this::late);
             }
             return new LoadResult.Unavailable(cause);
         } catch (InterruptedException e) {
