@@ -148,7 +148,7 @@ public final class BucketTier implements PersistentCache, Catalog {
         Sha256 hash = entry.id().hash();
         Packs used = packs.peek();
         if (used != null && !suspects.contains(hash) && used.isKnown(entry.id())
-                && used.confirm(entry.id(), used.mark(entry.id()), store) && used.holds(entry.id(), store)) {
+                && used.confirm(entry.id(), used.mark(entry.id()), store.withinDeadline()) && used.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
         Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;

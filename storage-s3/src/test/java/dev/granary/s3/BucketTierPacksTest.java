@@ -373,6 +373,16 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("A3 the hint names a manifest that is gone, and look-ups may not list: the shortcut says nothing, and nothing is there already")
+    void shortcutSeesWhatLookUpsSee() {
+        packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        store.keys().stream().filter(key -> key.endsWith("newest")).forEach(key -> store.place(key, new byte[] {'9'}, store.marks(key)));
+        assertFalse(holds(tier, one));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+    }
+
+    @Test
     @DisplayName("A5 no manifest was ever read: an id that does not lie alone is unavailable, and not absent")
     void neverTold() {
         packs.publish(one);

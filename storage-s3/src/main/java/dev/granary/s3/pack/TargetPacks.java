@@ -87,12 +87,12 @@ final class TargetPacks {
             if (catalogue == null) {
                 return new PackAnswer.Unconfirmed("the manifest of packs is being read, and that takes too long");
             }
-            boolean isOld = isOutOfDate();
+            boolean isOld = intervals.isOutOfDate(confirmedAt);
             Found found = find(catalogue, id, store);
             switch (found) {
-                case Found.Nowhere _ when !isLast && isOld -> {} // it may be in a pack that was published since
-                case Found.Nowhere _ when !catalogue.isTold() -> {
-                    return new PackAnswer.Unconfirmed("the bucket has not told what packs there are: " + trouble);
+                case Found.Nowhere _ when !isLast && isOld && (!hasFailed || intervals.isDue(refreshAt)) -> {} // it may be in a pack that was published since
+                case Found.Nowhere _ when !catalogue.isTold() || isOld -> {
+                    return new PackAnswer.Unconfirmed("the bucket has not told what packs there are, or not for long: " + trouble);
                 }
                 case Found.Nowhere _ -> {
                     return catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
@@ -391,11 +391,6 @@ final class TargetPacks {
         } else {
             readNewest(store, Manifest.NONE, Lost.FORGET);
         }
-    }
-
-    /** True if the manifest was confirmed too long ago to say that an id is absent, and the bucket may be asked now. */
-    private boolean isOutOfDate() {
-        return intervals.isOutOfDate(confirmedAt) && (!hasFailed || intervals.isDue(refreshAt));
     }
 
     private void refreshBehind() {

@@ -196,6 +196,9 @@ final class Ledger {
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
+        if (newestManifest().loose() == Manifest.Loose.NONE && bucket.stored(keyAlone(id)).filter(stored -> isSound(stored, id)).isPresent()) {
+            return Shape.B8_ALONE_IN_SEALED_TARGET;
+        }
         if (!bucket.keepsMarks()) {
             return Shape.S4_METADATA_STRIPPED;
         }
@@ -211,9 +214,6 @@ final class Ledger {
         Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
         boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
         Manifest newest = newestManifest();
-        if (isSoundAlone && newest.loose() == Manifest.Loose.NONE) {
-            return Shape.B8_ALONE_IN_SEALED_TARGET;
-        }
         if (seenNumber() != newest.number()) {
             return wasHintWritten ? Shape.B5_NEWEST_MANIFEST_NOT_FOUND : Shape.HINT_NEVER_CREATED;
         }

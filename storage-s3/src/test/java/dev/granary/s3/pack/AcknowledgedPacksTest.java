@@ -532,7 +532,7 @@ class AcknowledgedPacksTest {
     }
 
     @Test
-    @DisplayName("B7 the bucket says nothing when an old manifest is to be confirmed: asked once in five seconds, not by every look-up")
+    @DisplayName("B7 the bucket says nothing when an old manifest is to be confirmed: asked once in five seconds, not by every look-up, and nothing is absent")
     void silentConfirmation() {
         Entry other = made.entry(500);
         bucket.publish(other);
@@ -544,7 +544,7 @@ class AcknowledgedPacksTest {
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
         store.newNotes();
         for (int i = 0; i < 10; i++) {
-            assertInstanceOf(PackAnswer.NotPacked.class, packs.load(made.id(), store));
+            assertInstanceOf(PackAnswer.Unconfirmed.class, packs.load(made.id(), store));
         }
         assertEquals(1, store.newNotes().size());
         packs.close();
