@@ -195,8 +195,9 @@ final class ResilientStore extends LayeredStore {
         @Override
         <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<Failure>> failure,
                 Function<Failure, R> failed) {
+            boolean isSent = roomNanos() > 0;
             R result = ResilientStore.this.read(start, before, counter, request, failure, failed);
-            if (before.isEmpty()) { // the first failure is the cause of those behind it
+            if (isSent && before.isEmpty()) { // the first failure is the cause of those behind it
                 failure.apply(result).ifPresent(cause -> before = ": " + cause);
             }
             return result;
