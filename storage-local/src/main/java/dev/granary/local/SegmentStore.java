@@ -27,6 +27,7 @@ final class SegmentStore {
     private static final long SWEEP_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
+    private static final ThreadLocal<@Nullable Patience> PATIENCE = new ThreadLocal<>(); // of the store that a thread is at
 
     private final Path directory;
     private final Layout layout;
@@ -34,7 +35,6 @@ final class SegmentStore {
     private final Step.Listener steps;
     private final CommitQueue queue = new CommitQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
-    private final ThreadLocal<@Nullable Patience> patience = new ThreadLocal<>(); // of the store that a thread is at
     private volatile @Nullable StoreFiles files;
     private volatile long waitNanos; // the longest of those who share the store
     private volatile boolean sweepWanted;
@@ -172,21 +172,21 @@ final class SegmentStore {
 
     /** What is left of the patience of the store that this thread is at, or that of a change alone where it is at none. */
     Patience patience() {
-        Patience known = patience.get();
+        Patience known = PATIENCE.get();
         return known == null ? new Patience(waitNanos) : known;
     }
 
     /** Runs an operation of this thread all of whose waits for others are together as long as one may be. */
     <T> T withPatience(Supplier<T> operation) {
-        Patience outer = patience.get();
-        patience.set(new Patience(waitNanos));
+        Patience outer = PATIENCE.get();
+        PATIENCE.set(new Patience(waitNanos));
         try {
             return operation.get();
         } finally {
             if (outer == null) {
-                patience.remove();
+                PATIENCE.remove();
             } else {
-                patience.set(outer);
+                PATIENCE.set(outer);
             }
         }
     }

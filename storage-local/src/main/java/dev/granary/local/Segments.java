@@ -78,13 +78,17 @@ final class Segments {
     /** Lets go of all segments whose files are shorter than they were when they were mapped. */
     void dropCut() throws IOException {
         for (Segment segment : mapped()) {
-            try {
-                if (Files.size(segment.file()) < segment.length()) {
-                    drop(segment);
-                }
-            } catch (NoSuchFileException e) {
-                continue; // removed: its mapping has all that it had
+            if (isCut(segment)) {
+                drop(segment);
             }
+        }
+    }
+
+    private static boolean isCut(Segment segment) throws IOException {
+        try {
+            return Files.size(segment.file()) < segment.length();
+        } catch (NoSuchFileException e) {
+            return false; // removed: its mapping has all that it had
         }
     }
 

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -204,7 +205,7 @@ final class ContentionTest {
         List<Long> left = new ArrayList<>();
         Step.Listener stopping = step -> {
             if (step == Step.LOCKED && shared.get() != null) {
-                left.add(shared.get().patience().left());
+                left.add(Objects.requireNonNull(shared.get()).patience().left());
             } else if (step == Step.RESERVED && other.get() != null) {
                 try {
                     other.get().ask("stop " + Step.MARKED);
@@ -212,7 +213,7 @@ final class ContentionTest {
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
-                shared.get().patience().spend(day.toNanos());
+                Objects.requireNonNull(shared.get()).patience().spend(day.toNanos());
             }
         };
         LocalConfig config = LocalConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
@@ -230,7 +231,7 @@ final class ContentionTest {
             assertEquals("Stored", process.goOn());
             assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("second", 100)));
         } finally {
-            shared.get().release();
+            Objects.requireNonNull(shared.get()).release();
         }
     }
 
