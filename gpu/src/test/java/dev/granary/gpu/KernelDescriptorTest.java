@@ -204,7 +204,8 @@ class KernelDescriptorTest {
     void refused() {
         assertThrows(IllegalArgumentException.class, () -> KernelDescriptor.builder(LAZY, "x").build());
         assertThrows(IllegalArgumentException.class, () -> with(b -> b.source(" \n")));
-        for (String place : List.of("", " ", "/etc/x", "a\0b")) {
+        with(b -> b.source("a").header(" ", "")); // F7: a file may be called so
+        for (String place : List.of("", "/etc/x", "a\0b")) {
             assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").header(place, "")), place);
             assertThrows(IllegalArgumentException.class, () -> with(b -> b.source("a").includeDirectory(place)), place);
         }
