@@ -25,6 +25,7 @@ class ProgressTest {
     }
 
     @Test
+    @SuppressWarnings("try") // closed within, to see what comes after
     @DisplayName("S5 O10 while a bucket is silent the line says so, and then shows again how far the work is")
     void silence() {
         try (Progress progress = progress(true)) {
