@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,7 +21,7 @@ final class SessionTest {
     void hiddenLock() throws Exception {
         Path note = note("hidden");
         Path left = note("left");
-        Path lock = note.getParent().resolveSibling("lock");
+        Path lock = Objects.requireNonNull(note.getParent()).resolveSibling("lock");
         Files.createSymbolicLink(lock, lock.getFileName()); // leads to itself: an error for root as well
         try (Session session = Session.begin(directory)) {
             session.adoptDead(_ -> {}, Instant.now());

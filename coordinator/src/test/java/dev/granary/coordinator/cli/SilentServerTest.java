@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -79,7 +80,7 @@ class SilentServerTest {
                 ended.exits(command.getKey().equals("run") ? 0 : 1).complains("s3://kernels/ci", "fewer than 1024 bytes moved for ");
                 assertEquals(1, ended.err().lines().count(), () -> command.getKey() + ": " + ended);
             }
-            assertTrue(running.get("run").get().out().contains("1 compiled"));
+            assertTrue(Objects.requireNonNull(running.get("run")).get().out().contains("1 compiled"));
             assertTrue(Files.notExists(directory.resolve("local of populate")), "the bucket is tried before anything is compiled");
         }
     }
