@@ -149,6 +149,8 @@ class LyingServerTest {
         server.tell(LyingServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
             assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
+            assertInstanceOf(GetResult.TooLarge.class, store.range("key", 0, 1 << 10));
+            assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {}));
         }
     }
 

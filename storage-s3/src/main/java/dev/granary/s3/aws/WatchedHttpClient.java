@@ -19,6 +19,9 @@ import software.amazon.awssdk.http.SdkHttpClient;
  * neither ends a server that does not read a body, or that sends a byte now and then.
  */
 final class WatchedHttpClient implements SdkHttpClient {
+    /** How many bytes of a body that nobody reads are read, so that its connection can be used again. */
+    private static final int MAX_REST = 4 << 10;
+
     private final SdkHttpClient client;
     private final StallDetector stalls;
 
@@ -82,10 +85,34 @@ final class WatchedHttpClient implements SdkHttpClient {
         }
 
         private AbortableInputStream read(AbortableInputStream body, StallDetector.Watch watch) {
-            return AbortableInputStream.create(watch.body(body), () -> {
+            InputStream watchedBody = watch.body(body);
+            Runnable abort = () -> {
                 watch.close();
                 body.abort();
-            });
+            };
+            return AbortableInputStream.create(new FilterInputStream(watchedBody) {
+                @Override
+                public int read(byte[] into, int offset, int length) throws IOException {
+                    return in.read(into, offset, length);
+                }
+
+                @Override
+                public void close() throws IOException {
+                    if (hasEnded()) {
+                        in.close();
+                    } else {
+                        abort.run(); // closing reads all of it, whatever length the server announced
+                    }
+                }
+
+                private boolean hasEnded() {
+                    try {
+                        return in.readNBytes(MAX_REST).length < MAX_REST;
+                    } catch (IOException e) {
+                        return false;
+                    }
+                }
+            }, abort::run);
         }
 
         @Override
