@@ -77,7 +77,10 @@ final class CompactionPlanner {
         for (PackInfo pack : manifest.packs()) {
             switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
                 case TargetPacks.Indexed.Ok ok -> sort(pack, ok.index());
-                case TargetPacks.Indexed.Lost _ -> lost.add(pack);
+                case TargetPacks.Indexed.Forbidden forbidden when present.containsKey(pack.name()) -> {
+                    return new Compaction.Planned.Unavailable("the index of a pack cannot be read: " + forbidden.failure());
+                }
+                case TargetPacks.Indexed.Lost _, TargetPacks.Indexed.Forbidden _ -> lost.add(pack);
                 case TargetPacks.Indexed.Newer _ -> {} // left to those who can read it
                 case TargetPacks.Indexed.Unsaid unsaid -> {
                     return new Compaction.Planned.Unavailable("the index of a pack cannot be read: " + unsaid.failure());
@@ -114,7 +117,7 @@ final class CompactionPlanner {
      */
     private TargetPacks.Indexed index(PackInfo pack, boolean isListed) {
         TargetPacks.Indexed indexed = TargetPacks.fetchIndex(pack, keys, shelf, store);
-        if (indexed instanceof TargetPacks.Indexed.Lost) {
+        if (indexed instanceof TargetPacks.Indexed.Lost || indexed instanceof TargetPacks.Indexed.Forbidden) {
             return TargetPacks.fetchIndex(pack, keys, shelf, store);
         }
         return !(indexed instanceof TargetPacks.Indexed.Ok) || isListed ? indexed : switch (TargetPacks.presence(pack, keys, store)) {

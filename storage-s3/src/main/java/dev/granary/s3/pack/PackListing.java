@@ -45,7 +45,9 @@ public final class PackListing {
                         }
                     }
                 }
-                case TargetPacks.Indexed.Lost _, TargetPacks.Indexed.Newer _ -> {}
+                case TargetPacks.Indexed.Forbidden forbidden when written > 0 -> // the listing shows it
+                    throw new IOException("The index of a pack cannot be read: " + forbidden.failure());
+                case TargetPacks.Indexed.Lost _, TargetPacks.Indexed.Forbidden _, TargetPacks.Indexed.Newer _ -> {}
                 case TargetPacks.Indexed.Unsaid unsaid -> throw new IOException("The index of a pack cannot be read: " + unsaid.failure());
             }
         }

@@ -245,7 +245,7 @@ final class TargetPacks {
                         return new Found.In(pack, place.get());
                     }
                 }
-                case Indexed.Lost _, Indexed.Newer _ -> {
+                case Indexed.Lost _, Indexed.Forbidden _, Indexed.Newer _ -> {
                     catalogue.lost(pack);
                     isOneLost = true;
                 }
@@ -302,6 +302,13 @@ final class TargetPacks {
         /** The pack is not there, or its index is damaged. */
         record Lost(String cause) implements Indexed {}
 
+        /** The pack is not there, or must not be read: a server that lets nobody list answers both alike. */
+        record Forbidden(Failure failure) implements Indexed {
+            String cause() {
+                return "it is not there, or must not be read: " + failure;
+            }
+        }
+
         /** A newer version of Granary wrote it, for those who can read it. */
         record Newer(String cause) implements Indexed {}
 
@@ -357,7 +364,7 @@ final class TargetPacks {
             case GetResult.TooLarge _ -> new Indexed.Lost("the server sent more of it than was asked for");
             case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> new Indexed.Lost("it is too short");
             case GetResult.Unavailable lost when isGone(lost.failure(), pack, keys, store) ->
-                    new Indexed.Lost("it is not there, or must not be read: " + lost.failure());
+                    new Indexed.Forbidden(lost.failure());
             case GetResult.Unavailable lost -> new Indexed.Unsaid(lost.failure());
         };
     }

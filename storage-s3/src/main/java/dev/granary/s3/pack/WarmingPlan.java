@@ -60,6 +60,7 @@ public final class WarmingPlan {
                 parts.addAll(Part.of(pack, missing, partBytes));
             }
             case TargetPacks.Indexed.Lost gone -> lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
+            case TargetPacks.Indexed.Forbidden gone -> lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
             case TargetPacks.Indexed.Newer newer -> lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), newer.cause()));
             case TargetPacks.Indexed.Unsaid unsaid ->
                 lost.add(new Warming.LostPack(pack.name(), pack.entries(), pack.bytes(), unsaid.failure().toString()));
