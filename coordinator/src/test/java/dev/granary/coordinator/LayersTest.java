@@ -89,8 +89,9 @@ class LayersTest {
                 Obtained<FakePrimitive> got = granary.obtain(engine, A);
                 assertEquals(List.of(Source.BUCKET, OptionalInt.of(2)), List.of(got.source(), got.layer()));
                 assertTrue(granary.flush(TestNode.LONG));
-                // A question for packs and one for the entry in each layer; the store marker and the entry for the one that is written.
-                assertEquals(List.of(7L, 1L), List.of(s3.requests().get(), s3.requests().put()));
+                // A question for packs and one for the entry in each layer; the store marker, the entry, and a question
+                // for packs after it for the one that is written.
+                assertEquals(List.of(8L, 1L), List.of(s3.requests().get(), s3.requests().put()));
                 assertEquals(List.of(0L, 0L, 1L), granary.statistics().layers().stream().map(layer -> layer.results().hits()).toList());
                 assertEquals(List.of(1L, 0L, 0L), granary.statistics().layers().stream().map(layer -> layer.results().stored()).toList());
                 assertEquals(1, granary.statistics().local().stored());

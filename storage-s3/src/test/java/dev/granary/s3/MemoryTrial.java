@@ -152,7 +152,7 @@ final class MemoryTrial {
         if (store.keys().contains(key)) {
             byte[] body = store.body(key);
             Marks marks = store.marks(key);
-            body[random.nextInt(body.length)] ^= (byte) (1 << random.nextInt(8));
+            body[Truth.damagedByte(random, body.length)] ^= (byte) (1 << random.nextInt(8));
             store.place(key, body, random.nextBoolean() ? marks : Marks.NONE);
         }
     }
@@ -175,7 +175,8 @@ final class MemoryTrial {
             }
             timing.pass(LONGER_THAN_ANY_PAUSE);
             for (Machine machine : machines) {
-                assertInstanceOf(LoadResult.Hit.class, load(machine, id));
+                LoadResult healed = load(machine, id);
+                assertInstanceOf(LoadResult.Hit.class, healed, healed::toString);
             }
             assertEquals(List.of(layout.entry(ids.get(id))), keys(ids.get(id).hash().hex()));
         }

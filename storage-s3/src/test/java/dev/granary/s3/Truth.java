@@ -2,10 +2,12 @@ package dev.granary.s3;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Damage;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import java.util.Optional;
+import java.util.random.RandomGenerator;
 
 /**
  * Judges whether what a tier said is true of what is in the bucket.
@@ -16,6 +18,10 @@ import java.util.Optional;
  * @param wasDisturbed something else may have changed the object meanwhile
  */
 record Truth(LoadResult before, LoadResult after, boolean wasLiedTo, boolean wasDisturbed) {
+    /** Where version and flags begin in an entry. */
+    private static final int VERSION_OFFSET = 8;
+    private static final int VERSION_BYTES = 4;
+
     /** A look-up never gives other bytes than an entry has that was there, and says absent only where nothing was. */
     void judge(LoadResult result) {
         boolean isTrue = switch (result) {
@@ -38,7 +44,8 @@ record Truth(LoadResult before, LoadResult after, boolean wasLiedTo, boolean was
         boolean isTrue = switch (result) {
             case StoreResult.Stored _ -> isThere(after, mine);
             case StoreResult.Duplicate _ -> isThere(after, mine) || isUnseenDamage;
-            case StoreResult.Divergent _ -> after instanceof LoadResult.Hit && !isThere(after, mine);
+            case StoreResult.Divergent _ -> after instanceof LoadResult.Hit && !isThere(after, mine)
+                    || after instanceof LoadResult.Damaged damaged && damaged.damage() == Damage.TOO_NEW; // left to those who can read it
             case StoreResult.Refused _, StoreResult.Failed _ -> isSame(before, after) || wasLiedTo || wasDisturbed;
             case StoreResult.Unknown _ -> true;
         };
@@ -47,6 +54,12 @@ record Truth(LoadResult before, LoadResult after, boolean wasLiedTo, boolean was
         if (before instanceof LoadResult.Hit) {
             assertTrue(isSame(before, after) || wasLiedTo, () -> "the first did not stay: " + this);
         }
+    }
+
+    /** A byte of an entry to damage; none of its version and flags, since an entry of a newer version is left to those who can read it. */
+    static int damagedByte(RandomGenerator random, int length) {
+        int index = random.nextInt(length - VERSION_BYTES);
+        return index < VERSION_OFFSET ? index : index + VERSION_BYTES;
     }
 
     private static boolean isThere(LoadResult there, Entry entry) {

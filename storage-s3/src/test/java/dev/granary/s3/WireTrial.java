@@ -54,7 +54,7 @@ final class WireTrial implements AutoCloseable {
         PutId putId = PutId.random(random);
         byte[] body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         if (isDamaged) {
-            body[random.nextInt(body.length)] ^= 1;
+            body[Truth.damagedByte(random, body.length)] ^= 1;
         }
         assertInstanceOf(WriteResult.Done.class,
                 SOUND_WAY.putIfAbsent(layout.entry(entry.id()), body, new Marks(putId.hex(), entry.contentHash().hex())));

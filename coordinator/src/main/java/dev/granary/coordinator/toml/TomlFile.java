@@ -55,7 +55,7 @@ public final class TomlFile {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
             throw new TomlException(e.position().line(), e.position().column(), harmless(String.valueOf(e.getMessage())));
-        } catch (RuntimeException | StackOverflowError e) {
+        } catch (RuntimeException | AssertionError | StackOverflowError e) {
             throw new TomlException(lineThatFails(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
@@ -96,7 +96,7 @@ public final class TomlFile {
         try {
             Toml.parse(text);
             return false;
-        } catch (RuntimeException | StackOverflowError e) {
+        } catch (RuntimeException | AssertionError | StackOverflowError e) {
             return true;
         }
     }

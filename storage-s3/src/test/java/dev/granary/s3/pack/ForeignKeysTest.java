@@ -105,13 +105,19 @@ class ForeignKeysTest {
 
         @Override
         public ListResult list(String prefix, Consumer<Listed> visitor) {
-            for (long i = 0; i < 3_000_000; i++) {
+            if (prefix.endsWith("/m/")) {
+                return super.list(prefix, visitor);
+            }
+            boolean isEntry = prefix.endsWith("/e/");
+            for (long i = 0; i < (isEntry ? 3_000_000 : 200_000); i++) {
                 String name = Sha256.of(Long.toString(i).getBytes(UTF_8)).hex();
                 listed++;
-                boolean isEntry = prefix.endsWith("/e/");
                 visitor.accept(new Listed(prefix + (isEntry ? name.substring(0, 2) + "/" + name : name + ".pack"), bytes, "e", 0));
             }
-            throw new AssertionError("the listing was not stopped");
+            if (isEntry) {
+                throw new AssertionError("the listing was not stopped");
+            }
+            return new ListResult.Complete(200_000); // as many as a transport hands over at most, or fewer
         }
     }
 
@@ -134,7 +140,7 @@ class ForeignKeysTest {
         Compaction.Planned planned = new TestPacks("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
         CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan();
         assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
-        assertEquals(CompactionPlanner.MAX_ALONE + 1 + CompactionPlanner.MAX_UNNAMED + 1, store.listed);
+        assertEquals(CompactionPlanner.MAX_ALONE + 1 + 200_000, store.listed);
     }
 
     @Test
