@@ -5,7 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.ConditionalWrites;
 import dev.granary.s3.DuplicateFinder;
@@ -71,7 +70,7 @@ final class History {
 
     History(long number, Path directory, boolean isTraced) {
         String name = "history " + number;
-        this.random = Seed.random(name);
+        this.random = new SplittableRandom(HistoriesTest.SEED ^ ((long) name.hashCode() << 32));
         this.trace = new Trace(isTraced);
         for (Feature feature : Feature.values()) {
             if (random.nextDouble() < feature.probability()) {
