@@ -44,8 +44,8 @@ record Truth(LoadResult before, LoadResult after, boolean wasLiedTo, boolean was
         boolean isTrue = switch (result) {
             case StoreResult.Stored _ -> isThere(after, mine);
             case StoreResult.Duplicate _ -> isThere(after, mine) || isUnseenDamage;
-            case StoreResult.Divergent _ -> after instanceof LoadResult.Hit && !isThere(after, mine)
-                    || after instanceof LoadResult.Damaged damaged && damaged.damage() == Damage.TOO_NEW; // left to those who can read it
+            case StoreResult.Divergent _ -> (after instanceof LoadResult.Hit && !isThere(after, mine))
+                    || (after instanceof LoadResult.Damaged damaged && damaged.damage() == Damage.TOO_NEW); // left to those who can read it
             case StoreResult.Refused _, StoreResult.Failed _ -> isSame(before, after) || wasLiedTo || wasDisturbed;
             case StoreResult.Unknown _ -> true;
         };
