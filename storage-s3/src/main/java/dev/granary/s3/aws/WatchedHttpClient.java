@@ -19,7 +19,7 @@ import software.amazon.awssdk.http.SdkHttpClient;
  * neither ends a server that does not read a body, or that sends a byte now and then.
  */
 final class WatchedHttpClient implements SdkHttpClient {
-    /** How many bytes of a body that nobody reads are read, so that its connection can be used again. */
+    /** Bytes of an unread body that closing reads, so that the connection can be used again; a longer one is aborted. */
     private static final int MAX_REST = 4 << 10;
 
     private final SdkHttpClient client;
@@ -91,11 +91,6 @@ final class WatchedHttpClient implements SdkHttpClient {
                 body.abort();
             };
             return AbortableInputStream.create(new FilterInputStream(watchedBody) {
-                @Override
-                public int read(byte[] into, int offset, int length) throws IOException {
-                    return in.read(into, offset, length);
-                }
-
                 @Override
                 public void close() throws IOException {
                     if (hasEnded()) {
