@@ -1,7 +1,10 @@
 package dev.granary.local;
 
 import java.io.IOException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
@@ -14,6 +17,19 @@ import java.util.concurrent.locks.LockSupport;
 final class InterruptShield implements AutoCloseable {
     private boolean interrupted = Thread.interrupted();
 
+    /** Threads that end a second after their last work: opening a store hands over several times in a row. */
+    private static final class FileThreads {
+        static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>(),
+                FileThread::new);
+    }
+
+    private static final class FileThread extends Thread {
+        FileThread(Runnable work) {
+            super(null, work, "granary-local-files", 0, false);
+            setDaemon(true);
+        }
+    }
+
     /** An operation on a file, done in another thread. */
     @FunctionalInterface
     interface FileWork<T> {
@@ -22,16 +38,20 @@ final class InterruptShield implements AutoCloseable {
     }
 
     /**
-     * Does work in a thread of its own, which nobody knows and so nobody interrupts, and waits for it. For what an interrupt must not end:
-     * in the thread of a caller it closes the channel, and a mapping that was just made stays for the life of the process, since
-     * {@link java.nio.channels.FileChannel#map} then throws without giving it back. A thread costs some 100 microseconds.
+     * Does work in another thread, to which nobody has a reference and which nobody interrupts therefore, and waits for it. For what an
+     * interrupt must not end: in the thread of a caller it closes the channel, and a mapping that was just made stays for the life of the
+     * process, since {@link java.nio.channels.FileChannel#map} then throws without giving it back.
      *
      * @throws IOException if the work throws it, or if the system has no thread
      */
     static <T> T apart(FileWork<T> work) throws IOException {
+        if (Thread.currentThread() instanceof FileThread) {
+            return work.run();
+        }
         FutureTask<T> task = new FutureTask<>(work::run);
         try (InterruptShield shield = new InterruptShield()) {
-            shield.join(Thread.ofPlatform().daemon().inheritInheritableThreadLocals(false).name("granary-local-files").start(task));
+            FileThreads.POOL.execute(task);
+            shield.await(task);
         } catch (OutOfMemoryError e) {
             throw new IOException("no thread for an operation on a file", e);
         }
@@ -46,11 +66,13 @@ final class InterruptShield implements AutoCloseable {
         }
     }
 
-    private void join(Thread thread) {
+    private void await(FutureTask<?> task) {
         while (true) {
             try {
-                thread.join();
+                task.get();
                 return;
+            } catch (ExecutionException e) {
+                return; // the task has it
             } catch (InterruptedException e) {
                 interrupted = true;
             }

@@ -296,7 +296,7 @@ final class SegmentStore {
                 return known;
             }
             Files.createDirectories(layout.segments(), DirectoryCheck.privateDirectory(directory));
-            StoreFiles open = new StoreFiles(layout, State.openForWriting(layout.state()));
+            StoreFiles open = StoreFiles.openForWriting(layout);
             files = open;
             if (known != null) {
                 known.close();

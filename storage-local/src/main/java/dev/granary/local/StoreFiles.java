@@ -20,6 +20,26 @@ final class StoreFiles {
         this.segments = new Segments(layout);
     }
 
+    /** Opens the state for reading and writing, creates it where it is missing, and opens the index that it names. */
+    static StoreFiles openForWriting(Layout layout) throws IOException {
+        return InterruptShield.apart(() -> {
+            StoreFiles files = new StoreFiles(layout, State.openForWriting(layout.state()));
+            files.openNamedIndex();
+            return files;
+        });
+    }
+
+    /** Saves the first look-up a thread of its own for the index; one that does not open is that look-up's to meet. */
+    private void openNamedIndex() {
+        try {
+            if (state.get(State.MARK) == State.MAGIC) {
+                open();
+            }
+        } catch (IOException | InternalError e) {
+            return; // InternalError: the file was cut under the mapping
+        }
+    }
+
     Layout layout() {
         return layout;
     }
