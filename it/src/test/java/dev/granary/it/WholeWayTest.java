@@ -109,6 +109,18 @@ class WholeWayTest {
     }
 
     @Test
+    @DisplayName("O8 U3 run with a bucket that does not exist gets all kernels, ends with 0, and its error output is one line with the cause")
+    void missingBucket() throws Exception {
+        Map<String, String> online = new HashMap<>(TestS3.server().environment());
+        online.put("GRANARY_BUCKET", "s3://no-such-bucket-" + Long.toHexString(System.nanoTime()) + "/x");
+        GranaryProcess.Ended run = run(online, "node", "run");
+        assertEquals(0, run.exitCode(), run::toString);
+        assertEquals(Kernels.COUNT, run.summary("compiled"), run::toString);
+        assertEquals(1, run.err().lines().count(), run::toString);
+        assertTrue(run.err().contains("NoSuchBucket"), run::toString);
+    }
+
+    @Test
     @DisplayName("R9 D5 two processes populate the same manifest at once: one entry per id, no error")
     void twoPopulateAtOnce() throws Exception {
         Map<String, String> online = TestS3.server().environment();

@@ -55,6 +55,8 @@ public final class Main {
 
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
+        // The commands tell the refusal themselves, in one line with the cause.
+        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.WritePause", "error");
         System.exit(commandLine(arguments).execute(arguments));
     }
 
