@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** When a look-up takes the claim of its machine, when it waits, and when it lets go. */
-@Timeout(60)
+@Timeout(600)
 class ClaimLookUpTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 

@@ -99,7 +99,7 @@ final class FaultyBucket implements AutoCloseable {
 
     /** Waits for what arrives late. */
     void awaitIdle() throws InterruptedException {
-        assertTrue(faulty.awaitIdle(Duration.ofSeconds(10)));
+        assertTrue(faulty.awaitIdle(Duration.ofMinutes(5)));
     }
 
     @Override

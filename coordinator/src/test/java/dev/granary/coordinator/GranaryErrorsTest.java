@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Errors and interrupts anywhere in a look-up, over a real local tier: nothing hangs, nothing is left, what comes next works. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GranaryErrorsTest {
     private static final int LEVELS = 150;
     private static final FakeDescriptor A = FakeDescriptor.of("a");

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** A second JVM of a test: the same class path and flags, with other settings where asked. */
 public final class Child {
-    private static final long LIMIT_SECONDS = 120;
+    private static final long LIMIT_SECONDS = 600;
 
     private final Class<?> main;
     private final Path directory;

@@ -59,7 +59,7 @@ class IncludesAgainstClangTest {
         Path out = directory.resolve("out");
         Process clang = new ProcessBuilder("clang", "-cc1", "-E", "-P", "-w", "-x", "cl", language, "-nostdsysteminc", "-I", headers.toString(), file.toString())
                 .redirectErrorStream(true).redirectOutput(out.toFile()).start();
-        assertTrue(clang.waitFor(120, TimeUnit.SECONDS), "clang ends");
+        assertTrue(clang.waitFor(600, TimeUnit.SECONDS), "clang ends");
         return (clang.exitValue() == 0 ? "" : "refused\n") + Files.readString(out).replace("\r", "");
     }
 

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /** The granary command in a process of its own, as a user starts it. */
 final class GranaryProcess {
-    private static final long LIMIT_SECONDS = 240;
+    private static final long LIMIT_SECONDS = 600;
 
     private final Process process;
     private final Path out;

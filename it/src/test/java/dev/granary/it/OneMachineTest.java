@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Several processes on one machine that want the same kernels at once: real processes, a real driver. */
 @ExtendWith(WithDevice.class)
-@Timeout(240)
+@Timeout(600)
 class OneMachineTest {
     private static final int PROCESSES = 8;
     private static final int KERNELS = 4;

@@ -120,17 +120,23 @@ final class ContentionTest {
             assertTrue(failed.toString().contains("stands still"), failed::toString);
             assertHit(Material.entry("first", 100), tier.load(Material.entry("first", 100).id()));
             assertEquals("Stored", process.goOn());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("third", 100)));
+            assertStoredSoon(tier, Material.entry("third", 100));
             process.ask("stop " + Step.MARKED);
             assertEquals("AT " + Step.MARKED, process.ask("store fourth 100"));
             assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("fifth", 100)));
             process.kill();
-            long end = System.nanoTime() + Duration.ofMinutes(1).toNanos();
-            do { // the request that waits has the lock a moment after the holder's end, and lets go
-                failed = tier.store(Material.entry("fifth", 100));
-            } while (!(failed instanceof StoreResult.Stored) && System.nanoTime() < end);
-            assertInstanceOf(StoreResult.Stored.class, failed, "a lock request that waits must let go");
+            assertStoredSoon(tier, Material.entry("fifth", 100));
         }
+    }
+
+    /** A lock request that waits has the lock a moment after the holder's end, and lets go; stores of a busy machine may miss their deadline meanwhile. */
+    private static void assertStoredSoon(LocalTier tier, Entry entry) {
+        long end = System.nanoTime() + Duration.ofMinutes(5).toNanos();
+        StoreResult result;
+        do {
+            result = tier.store(entry);
+        } while (!(result instanceof StoreResult.Stored) && System.nanoTime() < end);
+        assertInstanceOf(StoreResult.Stored.class, result, "a lock request that waits must let go");
     }
 
     @Test

@@ -231,6 +231,6 @@ final class DirectoryTest {
 
     private static boolean run(String... command) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-        return process.waitFor(10, TimeUnit.SECONDS) && process.exitValue() == 0;
+        return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
     }
 }

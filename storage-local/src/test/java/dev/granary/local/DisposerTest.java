@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Each act that removes or cuts something of the store asks first: the rows of docs/deletions.md. */
-@Timeout(60)
+@Timeout(600)
 final class DisposerTest {
     private static final int SIZE = 10_000;
     private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500);

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A system that does not show the store's files for a while, and things that are no files in their places. */
-@Timeout(60)
+@Timeout(600)
 final class FileErrorsTest {
     private static final int COUNT = 40;
     private static final int SIZE = 60_000; // so that they lie in several segments

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Claims between threads and between real processes, and what happens where they do not work. */
-@Timeout(60)
+@Timeout(600)
 final class LocalClaimsTest {
     private static final Id A = TestEntries.id("a");
     private static final Id B = TestEntries.id("b");

@@ -87,7 +87,7 @@ final class NetworkDirectoryTest {
         try {
             Process process =
                     new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
-            return process.waitFor(20, TimeUnit.SECONDS) && process.exitValue() == 0;
+            return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
         } catch (IOException e) {
             return false; // there is no such program here
         }

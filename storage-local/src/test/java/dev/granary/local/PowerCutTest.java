@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Power cuts: nothing is synced, so after one every page of every file may be from any earlier moment, and files may be missing, short, or
  * back from the dead. The trees that are tried are made at random from copies of the directory that were taken while it was worked on.
  */
-@Timeout(300)
+@Timeout(600)
 final class PowerCutTest {
     private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
     private static final int COPIES = 5; // taken at random, besides those in the middle and at the end

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Several real processes on one directory: seeing each other, racing, standing still and being killed in every step. */
-@Timeout(60)
+@Timeout(600)
 final class ProcessesTest {
     private static final int SIZE = KillScenario.SIZE;
 

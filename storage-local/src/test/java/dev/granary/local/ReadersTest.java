@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Look-ups, lists and surveys while the store changes, or is damaged, between two of their steps. */
-@Timeout(60)
+@Timeout(600)
 final class ReadersTest {
     private static final int LARGE = 300_000;
     private static final int PAGES = 20_000; // at least so much of a segment that is cut stays behind its end

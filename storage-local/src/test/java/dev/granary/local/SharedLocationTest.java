@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Slots of the index that lead to one place, after rot, a power cut or a removal of files: the sound entry there stays, and counts are right. */
-@Timeout(120)
+@Timeout(600)
 final class SharedLocationTest {
     private static final int SIZE = 10_000;
     private static final int CAPACITY = 32 << 20; // segments of one MiB

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Damage of every kind to the store's own files: no more is lost than was damaged, and the next store works. */
-@Timeout(120)
+@Timeout(600)
 final class StoreFilesCorruptionTest {
     private static final int CAPACITY = 32 << 20;
     private static final int ENTRIES = 6; // in each of two segments

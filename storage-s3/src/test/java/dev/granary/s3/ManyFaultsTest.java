@@ -162,7 +162,7 @@ class ManyFaultsTest {
                 one.get();
             }
             trial.faulty.plan(FaultPlan.SOUND);
-            assertTrue(trial.faulty.awaitIdle(Duration.ofSeconds(10)));
+            assertTrue(trial.faulty.awaitIdle(Duration.ofMinutes(5)));
             for (int id = 0; id < mine[0].length; id++) {
                 heal(machines, id);
             }

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Errors at any depth, circles of makers, and sizes that do not fit the key. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantErrorsTest {
     private static final int LEVELS = 300;
     private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 6);

@@ -184,7 +184,7 @@ class ConstantEvictionTest {
 
     private static void join(Thread thread) {
         try {
-            thread.join(Duration.ofSeconds(30));
+            thread.join(Duration.ofMinutes(10));
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Interrupts of callers at any moment: each call ends as it would without them, the status is kept, nothing leaks. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InterruptStormTest {
     private static final int THREADS = 6;
     private static final int CALLS = 400;

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Builds that fail, need each other, or need themselves. */
 class PrimitiveCacheFailuresTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(30);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private final PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What holds whoever decides what leaves: capacity, counters, the single flight. */
 class PrimitiveCachePolicyTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(60);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private static void getAll(PrimitiveCache<Integer, String> cache, int from, int to) {
         IntStream.range(from, to).forEach(key -> assertEquals("value " + key, cache.get(key, k -> "value " + k)));

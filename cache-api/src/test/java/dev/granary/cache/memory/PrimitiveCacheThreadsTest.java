@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** Many threads: one build per key, exact size, capacity that changes under way. */
 class PrimitiveCacheThreadsTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(30);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private static <T> List<T> together(List<Callable<T>> work) throws Exception {
         List<T> results = new ArrayList<>();

@@ -38,7 +38,7 @@ class TemporaryDirectoryTest {
             long child = Long.parseLong(Objects.requireNonNull(told.readLine()));
             assertTrue(Files.exists(directory.resolve("file")));
             process.destroy(); // SIGTERM, which the JVM takes as it takes Ctrl-C
-            assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+            assertTrue(process.waitFor(600, TimeUnit.SECONDS));
             assertTrue(Files.notExists(directory), "the directory is left");
             assertFalse(ProcessHandle.of(child).filter(ProcessHandle::isAlive).isPresent(), "the child works on");
         } finally {

@@ -234,7 +234,7 @@ class EngineReopenedTest {
         try (OpenClEngine engine = driver.open()) {
             loadAndForget(engine);
             assertEquals(1, driver.restores());
-            assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+            assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
                 while (driver.alive("program") > 0) {
                     System.gc();
                 }
@@ -258,7 +258,7 @@ class EngineReopenedTest {
     }
 
     private void awaitCollected() {
-        assertTimeoutPreemptively(Duration.ofSeconds(30), () -> {
+        assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
             while (!opened.refersTo(null)) {
                 System.gc();
             }

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Constants that are real device memory, prepared by a real kernel; every buffer of the driver is counted. */
 @NeedsPocl
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OpenClConstantsTest {
     private static final int COUNT = 1 << 18; // floats: 1 MB
     private static final long MEGABYTE = 1L << 20;

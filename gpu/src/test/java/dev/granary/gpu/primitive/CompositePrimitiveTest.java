@@ -33,7 +33,7 @@ import org.junit.jupiter.api.function.Executable;
 /** Real operations on a real driver: what is created once, what serves which context. */
 @NeedsPocl
 class CompositePrimitiveTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(30);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private final SpiedDriver driver = new SpiedDriver();
     private final KernelShelf shelf = new KernelShelf();

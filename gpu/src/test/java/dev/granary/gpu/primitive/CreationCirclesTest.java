@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Primitives that need each other, or themselves; without a driver. */
 class CreationCirclesTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(60);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new KernelShelf().composites(1024);
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Creations that fail, and what waits for them; without a driver. */
 class CreationFailuresTest {
-    private static final Duration GENEROUS = Duration.ofSeconds(60);
+    private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new KernelShelf().composites(1024);
 

@@ -23,7 +23,7 @@ final class CrashTest {
 
     @ParameterizedTest(name = "{0}")
     @EnumSource(Mode.class)
-    @Timeout(120)
+    @Timeout(600)
     @DisplayName("D4 D18 E1 processes are killed at random moments: nothing acknowledged is lost, nothing is wrong, stuck or left over")
     void killed(Mode mode) throws Exception {
         PrintWriter progress = new PrintWriter(System.err, true, UTF_8);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The benchmark itself, small: it gives figures for each candidate. What the figures are is not tested. */
 class MemoryBenchmarkTest {
     private static final int USAGE = 2;
-    private static final long LIMIT_SECONDS = 240;
+    private static final long LIMIT_SECONDS = 600;
 
     @TempDir
     private Path directory = Path.of("");
