@@ -43,6 +43,9 @@ class HostileBucketTest {
     /** Far beyond any limit: only a command that hangs takes so long. */
     private static final Duration HANG = Duration.ofMinutes(30);
 
+    /** The property for all that takes longer. */
+    private static final String WHOLE = "granary.hostile.whole";
+
     private static final long HUGE = 5L << 30;
     private static final String TARGET = "opencl/somebody-has";
     private static final String HEX = "0123456789abcdef";
@@ -230,11 +233,15 @@ class HostileBucketTest {
     private static final List<String> WARM = List.of("warm", "--target", TARGET);
     private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
 
-    @Test
-    @DisplayName("A9 S2 every length is announced as 5 GiB: populate, compact, warm and ls end with 1 and a cause, in a heap of 256 MB")
-    void hugeLengths() throws Exception {
+    private static void assumeDevice() {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "there is no OpenCL device");
-        assertEachEnds(HostileBucketTest::huge, List.of(populate(), COMPACT, WARM, LS));
+    }
+
+    @Test
+    @DisplayName("A9 S2 every length is announced as 5 GiB: populate and compact end with 1 and a cause, in a heap of 256 MB")
+    void hugeLengths() throws Exception {
+        assumeDevice();
+        assertEachEnds(HostileBucketTest::huge, List.of(populate(), COMPACT));
     }
 
     @Test
@@ -244,17 +251,26 @@ class HostileBucketTest {
     }
 
     @Test
-    @DisplayName("A9 S6 a listing of empty pages without end: ls, warm and compact end with 1 and the cause")
+    @DisplayName("A9 S6 a listing of empty pages without end: ls ends with 1 and the cause")
     void emptyPages() throws Exception {
-        assertEachEnds(endless(0), List.of(LS, WARM, COMPACT));
+        assertEachEnds(endless(0), List.of(LS));
+    }
+
+    @Test
+    @DisplayName("A9 S2 S6 the other commands against the same servers")
+    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "seconds for each process; -D" + WHOLE + "=true runs it")
+    void otherCommands() throws Exception {
+        assumeDevice();
+        assertEachEnds(HostileBucketTest::huge, List.of(WARM, LS));
+        assertEachEnds(hugeEntries(), List.of(COMPACT));
+        assertEachEnds(endless(0), List.of(WARM, COMPACT));
+        assertEachEnds(endless(1), List.of(LS, WARM, COMPACT));
     }
 
     @Test
     @DisplayName("A9 S6 a listing of a thousand new entries a page without end: ls, warm and compact end with 1 and the cause, in a heap of 256 MB")
-    @EnabledIfSystemProperty(named = "granary.hostile.whole", matches = "true", disabledReason = "takes minutes; -Dgranary.hostile.whole=true runs it")
+    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "takes minutes; -D" + WHOLE + "=true runs it")
     void fullPages() throws Exception {
-        for (List<String> command : List.of(LS, WARM, COMPACT)) {
-            assertEachEnds(endless(1000), List.of(command));
-        }
+        assertEachEnds(endless(1000), List.of(LS, WARM, COMPACT));
     }
 }
