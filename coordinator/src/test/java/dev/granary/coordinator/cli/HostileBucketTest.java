@@ -154,7 +154,9 @@ class HostileBucketTest {
         AtomicLong pages = new AtomicLong();
         Random random = new Random(1);
         return (line, out) -> {
-            if (isListing(line)) {
+            if (isListing(line) && onPage > 0 && line.matches(".*(%2F|/)[mp](%2F|/).*")) {
+                tell(out, "200 OK", page("", -1)); // there are no packs: a compaction goes on to the entries
+            } else if (isListing(line)) {
                 long number = pages.incrementAndGet();
                 String entries;
                 synchronized (random) {
@@ -264,7 +266,7 @@ class HostileBucketTest {
         assertEachEnds(HostileBucketTest::huge, List.of(WARM, LS));
         assertEachEnds(hugeEntries(), List.of(COMPACT));
         assertEachEnds(endless(0), List.of(WARM, COMPACT));
-        assertEachEnds(endless(1), List.of(LS, WARM, COMPACT));
+        assertEachEnds(endless(1), List.of(LS, WARM));
     }
 
     @Test
