@@ -264,7 +264,6 @@ class HostileBucketTest {
     void otherCommands() throws Exception {
         assumeDevice();
         assertEachEnds(HostileBucketTest::huge, List.of(WARM, LS));
-        assertEachEnds(hugeEntries(), List.of(COMPACT));
         assertEachEnds(endless(0), List.of(WARM, COMPACT));
         assertEachEnds(endless(1), List.of(LS, WARM));
     }
