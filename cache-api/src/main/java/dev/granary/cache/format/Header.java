@@ -136,7 +136,7 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
         mended.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
         boolean isVersionDamaged = Section.checksum(MemorySegment.ofArray(header)) == checksum;
         mended.putShort(FLAGS_OFFSET, (short) 0);
-        return isVersionDamaged || flags != 0 && Section.checksum(MemorySegment.ofArray(header)) == checksum;
+        return isVersionDamaged || (flags != 0 && Section.checksum(MemorySegment.ofArray(header)) == checksum);
     }
 
     private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.toml;
 
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -33,7 +34,7 @@ public final class SafeText {
         if (at < 0) {
             return text;
         }
-        var scheme = BEFORE_USER.matcher(text);
+        Matcher scheme = BEFORE_USER.matcher(text);
         String before = scheme.lookingAt() && scheme.end() <= at ? scheme.group() : "";
         int query = text.indexOf('?');
         boolean isInQuery = query >= 0 && query < at; // or the password has a question mark: nobody can tell

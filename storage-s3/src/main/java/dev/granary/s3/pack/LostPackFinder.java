@@ -29,8 +29,12 @@ final class LostPackFinder {
     Set<Sha256> find(List<PackInfo> named) {
         Map<Sha256, PackInfo> unseen = new HashMap<>();
         named.forEach(pack -> unseen.put(pack.name(), pack));
-        ListResult listed = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key())
-                .ifPresent(name -> unseen.computeIfPresent(name, (_, pack) -> pack.bytes() == object.bytes() ? null : pack)));
+        ListResult listed = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+            PackInfo pack = unseen.get(name);
+            if (pack != null && pack.bytes() == object.bytes()) {
+                unseen.remove(name);
+            }
+        }));
         if (listed instanceof ListResult.Unavailable unsaid && !mayNotList(unsaid.failure())) {
             return Set.of();
         }
