@@ -11,12 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
  * Sends entries in packs, one pack after the other for each target. What can be read from the bucket is not sent again; what is too large for a pack, and
  * everything where the server keeps no conditions on writes, goes alone.
+ * Named packs that the bucket has lost are taken off the manifest, once for each target between two calls of {@link #finish}.
  */
 final class PackSender implements Sender {
     private final BucketTier bucket;
@@ -24,6 +26,7 @@ final class PackSender implements Sender {
     private final PackedBucket packed;
     private volatile DuplicateFinder duplicates;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
+    private final Set<String> withoutLostPacks = ConcurrentHashMap.newKeySet();
 
     /** A sender to that bucket, whose connections for packs it tells {@code opened}. */
     PackSender(BucketTier bucket, Tier counted, Consumer<PackedBucket> opened) {
@@ -37,11 +40,20 @@ final class PackSender implements Sender {
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
         Optional<StoreResult> there = duplicates.find(entry);
+        forgetLostPacks(entry);
         if (there.isPresent()) {
             whenDone.accept(counted.statistics().count(there.get()));
         } else if (bucket.conditionalWrites() == ConditionalWrites.NONE
                 || !publisher(entry).add(entry, result -> whenDone.accept(counted.statistics().count(result)))) {
             whenDone.accept(counted.store(entry));
+        }
+    }
+
+    /** Before any answer for the entry: nobody waits for what is left to be done after the last one. */
+    private void forgetLostPacks(Entry entry) {
+        if (duplicates.hasMetLostPack(entry.id()) && bucket.conditionalWrites() != ConditionalWrites.NONE
+                && withoutLostPacks.add(entry.id().target().path())) {
+            publisher(entry).forgetLost();
         }
     }
 
@@ -52,6 +64,7 @@ final class PackSender implements Sender {
     @Override
     public void finish() {
         duplicates = bucket.duplicates(); // what comes later is compared with a newer state
+        withoutLostPacks.clear();
         List<Throwable> failures = new ArrayList<>();
         for (PackPublisher publisher : publishers.values()) {
             try {

@@ -222,9 +222,15 @@ final class CorruptionTest {
         spot.write(bad);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
+        Spot wrongVersion = storeInRow();
+        byte[] flipped = wrongVersion.read();
+        flipped[9] ^= 2;
+        wrongVersion.write(flipped);
+        assertEquals(Damage.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum tells that it is no later version");
+        assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         Spot newer = storeInRow();
         byte[] newerVersion = newer.read();
-        newerVersion[9] = 2;
+        TestEntries.makeLater(newerVersion, 0);
         newer.write(newerVersion);
         for (int i = 0; i < 2; i++) {
             assertEquals(Damage.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());

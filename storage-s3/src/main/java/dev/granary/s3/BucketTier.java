@@ -182,6 +182,12 @@ public final class BucketTier implements PersistentCache, Catalog {
         return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
+    /** True if a look-up met a named pack of the target of that id that the bucket does not have. Sends nothing. */
+    boolean hasLostPacks(Id id) {
+        Packs used = packs.peek();
+        return used != null && used.hasLost(id);
+    }
+
     /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
     public ConditionalWrites conditionalWrites() {
         requireOpen();

@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import java.util.Map;
@@ -28,5 +29,10 @@ public final class DuplicateFinder {
             return Optional.of(there.contentHash().equals(entry.contentHash()) ? StoreResult.DUPLICATE : StoreResult.DIVERGENT);
         }
         return Optional.empty();
+    }
+
+    /** True if {@link #find} met a pack of the target of that id that the manifest names and the bucket does not have. Sends nothing. */
+    public boolean hasMetLostPack(Id id) {
+        return bucket.hasLostPacks(id);
     }
 }

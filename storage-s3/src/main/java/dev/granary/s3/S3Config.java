@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
 import dev.granary.s3.store.BucketConnection;
+import dev.granary.s3.store.Secrets;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -247,17 +248,20 @@ public final class S3Config {
         /**
          * The server, such as {@code http://minio:9000}; default Amazon S3. Buckets are addressed by path then.
          *
-         * @throws IllegalArgumentException if it is not an http or https address of a host
+         * @throws IllegalArgumentException if it is not an http or https address of a host, or has user information, a query or a fragment
          */
         public Builder endpoint(URI endpoint) {
             String scheme = endpoint.getScheme() == null ? "" : endpoint.getScheme().toLowerCase(Locale.ROOT);
             if (!(scheme.equals("http") || scheme.equals("https")) || endpoint.getHost() == null) {
-                throw new IllegalArgumentException("Not an endpoint: \"" + endpoint + "\". Write http:// or https://, a host, and a port"
+                throw new IllegalArgumentException("Not an endpoint: \"" + Secrets.hide(endpoint.toString()) + "\". Write http:// or https://, a host, and a port"
                         + " where it is not the usual one, such as http://minio:9000");
             }
             if (endpoint.getUserInfo() != null) {
                 throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost()
                         + " must not hold credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead");
+            }
+            if (endpoint.getQuery() != null || endpoint.getFragment() != null) {
+                throw new IllegalArgumentException("The endpoint " + scheme + "://" + endpoint.getHost() + " must not have a query or a fragment");
             }
             this.endpoint = Optional.of(endpoint);
             return this;

@@ -1,5 +1,6 @@
 package dev.granary.s3;
 
+import dev.granary.s3.store.Secrets;
 import java.util.regex.Pattern;
 
 /**
@@ -20,11 +21,11 @@ public record S3Location(String bucket, String prefix) {
      */
     public S3Location {
         if (!BUCKET.matcher(bucket).matches()) {
-            throw new IllegalArgumentException("Not a bucket name: \"" + bucket
+            throw new IllegalArgumentException("Not a bucket name: \"" + shown(bucket)
                     + "\". A bucket has 3 to 63 lower-case letters, digits, dots and dashes, such as s3://kernels or s3://kernels/team-a");
         }
         if (!PREFIX.matcher(prefix).matches() || prefix.contains("..")) {
-            throw new IllegalArgumentException("Not a prefix: \"" + prefix
+            throw new IllegalArgumentException("Not a prefix: \"" + shown(prefix)
                     + "\". A prefix has letters, digits, dots, dashes and underscores, with single slashes between, such as team-a/kernels");
         }
     }
@@ -36,7 +37,7 @@ public record S3Location(String bucket, String prefix) {
      */
     public static S3Location parse(String text) {
         if (!text.startsWith(SCHEME)) {
-            throw new IllegalArgumentException("Not a bucket: \"" + text + "\". Write s3://bucket or s3://bucket/prefix");
+            throw new IllegalArgumentException("Not a bucket: \"" + shown(text) + "\". Write s3://bucket or s3://bucket/prefix");
         }
         String rest = text.substring(SCHEME.length());
         int slash = rest.indexOf('/');
@@ -45,6 +46,12 @@ public record S3Location(String bucket, String prefix) {
         }
         String prefix = rest.substring(slash + 1);
         return new S3Location(rest.substring(0, slash), prefix.endsWith("/") ? prefix.substring(0, prefix.length() - 1) : prefix);
+    }
+
+    /** Without what may be user information or values of a query: secrets come there by mistake. */
+    private static String shown(String wrong) {
+        int at = wrong.lastIndexOf('@');
+        return Secrets.hide(at < 0 ? wrong : "..." + wrong.substring(at));
     }
 
     @Override

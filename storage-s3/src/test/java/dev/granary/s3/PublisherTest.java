@@ -82,7 +82,7 @@ class PublisherTest {
     /** That entry as a version of Granary writes it that is newer than this one. */
     private static byte[] newer(byte[] encoded) {
         byte[] bytes = encoded.clone();
-        bytes[VERSION_AT]++;
+        TestEntries.makeLater(bytes, 0);
         return bytes;
     }
 
@@ -241,6 +241,21 @@ class PublisherTest {
                 store.place(KEY, newer, Marks.NONE);
                 assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
                 assertArrayEquals(newer, store.body(KEY));
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("B10 D6 version or flags of an entry are damaged: no newer format, replaced like any other damage")
+    void damagedVersion() {
+        for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
+            for (int bit = 0; bit < 8; bit++) {
+                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE);
+                damaged[at] ^= (byte) (1 << bit);
+                store.place(KEY, damaged, Marks.NONE);
+                assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
+                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), Verification.CONTENT_HASH);
+                assertInstanceOf(LoadResult.Hit.class, there, "byte " + at);
             }
         }
     }

@@ -24,6 +24,9 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
     private static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
 
     private static final int FIXED_BYTES = 80;
+    private static final int VERSION_OFFSET = 8;
+    private static final int FLAGS_OFFSET = 10;
+    private static final int COUNT_OFFSET = 12;
     private static final int LENGTH_OFFSET = 16;
     private static final int CHECKSUM_BYTES = 4;
     private static final int MIN_SECTIONS = 3;
@@ -94,6 +97,9 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
         in.position(MAGIC.length);
         int version = in.getShort() & 0xffff;
         int flags = in.getShort() & 0xffff;
+        if ((version != EntryFormat.VERSION || flags != 0) && isOfThisVersion(stored, version, flags)) {
+            return new Read.Bad(Damage.CORRUPT, "version and flags do not match the checksum of the header");
+        }
         if (version != EntryFormat.VERSION) {
             return new Read.Bad(version < EntryFormat.VERSION ? Damage.TOO_OLD : Damage.TOO_NEW,
                     "format version " + version + "; this version reads " + EntryFormat.VERSION);
@@ -106,6 +112,31 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
             return new Read.Bad(Damage.CORRUPT, count + " sections");
         }
         return stored.byteSize() < bytes(count) ? truncated(stored.byteSize(), "the section table") : readTable(stored, in, count);
+    }
+
+    /**
+     * True if version or flags are damage in an entry of this version. The checksum tells: it fits once they are put right. A sound header of another version
+     * never does that. Where its checksum lies in the same place, a difference within 32 bits always changes it (a property of every CRC-32); elsewhere a
+     * fit is a chance of 2^-31. Flags alone that are not known come in the layout of this version, so a checksum that does not fit is damage.
+     */
+    private static boolean isOfThisVersion(MemorySegment stored, int version, int flags) {
+        ByteBuffer in = stored.asByteBuffer();
+        int count = in.getShort(COUNT_OFFSET) & 0xffff;
+        if (count < MIN_SECTIONS || count > MAX_SECTIONS || stored.byteSize() < bytes(count)) {
+            return false;
+        }
+        int covered = (int) bytes(count) - CHECKSUM_BYTES;
+        byte[] header = new byte[covered];
+        in.get(0, header);
+        ByteBuffer mended = ByteBuffer.wrap(header);
+        int checksum = in.getInt(covered);
+        if (version == EntryFormat.VERSION) {
+            return Section.checksum(MemorySegment.ofArray(header)) != checksum;
+        }
+        mended.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
+        boolean isVersionDamaged = Section.checksum(MemorySegment.ofArray(header)) == checksum;
+        mended.putShort(FLAGS_OFFSET, (short) 0);
+        return isVersionDamaged || (flags != 0 && Section.checksum(MemorySegment.ofArray(header)) == checksum);
     }
 
     private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {

@@ -6,10 +6,12 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.zip.CRC32C;
 
 /** Makes entries for tests: distinct ids, binaries of wanted sizes. */
 public final class TestEntries {
@@ -18,6 +20,11 @@ public final class TestEntries {
 
     /** Another one. */
     public static final Target OTHER_TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
+
+    private static final int VERSION = 8; // places in the header of the entry format, version 1
+    private static final int SECTIONS = 12;
+    private static final int TABLE = 80;
+    private static final int ROW_BYTES = 24;
 
     private final SplittableRandom random;
     private int count;
@@ -51,6 +58,16 @@ public final class TestEntries {
     public static Entry entry(Id id, KernelBinaries binaries) {
         return Entry.of(id, binaries, Duration.ofMillis(250),
                 new EntryMetadata("test", "test-producer", Instant.ofEpochSecond(1_700_000_000), List.of("k"), List.of(), "a test kernel"));
+    }
+
+    /** Makes the encoded entry that begins at {@code start} one that a later version wrote, with a checksum that fits. */
+    public static void makeLater(byte[] bytes, int start) {
+        ByteBuffer header = ByteBuffer.wrap(bytes, start, bytes.length - start).slice();
+        header.putShort(VERSION, (short) 99);
+        int covered = TABLE + (header.getShort(SECTIONS) & 0xffff) * ROW_BYTES;
+        CRC32C crc = new CRC32C();
+        crc.update(header.duplicate().limit(covered));
+        header.putInt(covered, (int) crc.getValue());
     }
 
     /** Random bytes. */

@@ -3,7 +3,10 @@ package dev.granary.coordinator.cli;
 import dev.granary.coordinator.Version;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.manifest.ManifestException;
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.s3.store.Secrets;
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine;
@@ -82,10 +85,23 @@ public final class Main {
     private static int misused(CommandLine.ParameterException failure) {
         CommandLine command = failure.getCommandLine();
         PrintWriter err = command.getErr();
-        err.println("granary: " + failure.getMessage());
+        err.println("granary: " + message(failure));
         err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
         err.flush();
         return USAGE;
+    }
+
+    /** Arguments that no option takes may be values of a mistyped one: of those, the names of options are shown alone. */
+    private static String message(CommandLine.ParameterException failure) {
+        if (!(failure instanceof CommandLine.UnmatchedArgumentException unmatched)) {
+            return SafeText.of(String.valueOf(failure.getMessage()));
+        }
+        List<String> options = unmatched.getUnmatched().stream().filter(one -> one.startsWith("-")).map(one -> "'" + one.split("=", 2)[0] + "'").toList();
+        return switch (options.size()) {
+            case 0 -> SafeText.of(String.valueOf(failure.getMessage()));
+            case 1 -> "Unknown option: " + options.getFirst();
+            default -> "Unknown options: " + String.join(", ", options);
+        };
     }
 
     private static int report(Exception failure, PrintWriter err) {
@@ -100,7 +116,10 @@ public final class Main {
             }
             default -> {
                 err.println("granary: this should not have happened; please report it:");
-                failure.printStackTrace(err);
+                StringWriter trace = new StringWriter();
+                failure.printStackTrace(new PrintWriter(trace, true));
+                err.print(Secrets.hide(trace.toString()));
+                err.flush();
                 yield FAILED;
             }
         };

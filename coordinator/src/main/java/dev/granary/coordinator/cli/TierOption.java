@@ -4,6 +4,7 @@ import dev.granary.coordinator.Inventory;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.toml.SafeText;
 import picocli.CommandLine.Option;
 
 /** The option that chooses the tier to look into. */
@@ -35,9 +36,9 @@ final class TierOption {
 
     private BucketLayer named(GranaryConfig config) throws UsageException {
         if (!tier.startsWith(ADDRESS)) {
-            throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + tier);
+            throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + SafeText.of(tier));
         }
         return config.buckets().stream().filter(layer -> layer.location().toString().equals(tier) || layer.name().equals(tier)).findFirst()
-                .orElseThrow(() -> new UsageException(tier + " is none of the configured buckets; name it with --bucket or GRANARY_BUCKET too"));
+                .orElseThrow(() -> new UsageException(SafeText.of(tier) + " is none of the configured buckets; name it with --bucket or GRANARY_BUCKET too"));
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
@@ -20,6 +22,9 @@ import org.tomlj.TomlTable;
 /** The configuration file, parsed and checked: unknown keys are mistakes, not ignored. */
 final class ConfigFile {
     private static final String NAMED_BY = "GRANARY_CONFIG";
+
+    /** What the parser met may be a secret without quotation marks; where it is, is said. */
+    private static final Pattern UNEXPECTED = Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
     private final String place;
     private final TomlParseResult values;
@@ -95,13 +100,14 @@ final class ConfigFile {
         try {
             parsed = TomlFile.read(file);
         } catch (TomlException e) {
-            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":" + e.column() + " is not TOML: " + e.getMessage() + ".");
+            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":" + e.column() + " is not TOML: "
+                    + UNEXPECTED.matcher(e.getMessage()).replaceFirst("Unexpected text, ") + ".");
         } catch (IOException e) {
             throw new ConfigException("The configuration file " + file + " cannot be read: " + reason(e) + ".");
         }
         for (String key : parsed.keySet()) {
             if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
-                throw new ConfigException("The configuration file " + file + " has the unknown key '" + TomlFile.harmless(key) + "'; known are "
+                throw new ConfigException("The configuration file " + file + " has the unknown key '" + SafeText.of(key) + "'; known are "
                         + String.join(", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
             }
         }

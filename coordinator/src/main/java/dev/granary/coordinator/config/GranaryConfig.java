@@ -6,6 +6,7 @@ import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -313,7 +314,7 @@ public record GranaryConfig(
             Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
             ConstantLimits.Parsed inEnvironment = ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
             if (!inEnvironment.mistakes().isEmpty()) {
-                String wrong = String.join("' and '", inEnvironment.mistakes());
+                String wrong = String.join("' and '", inEnvironment.mistakes().stream().map(SafeText::of).toList());
                 if (COMPLAINTS.add(wrong)) {
                     LOG.warn("The environment variable {} has '{}', but should be {}. That is ignored.", setting.environment(), wrong, setting.expected());
                 }

@@ -2,7 +2,7 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
-import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.NetworkFileSystems;
 import dev.granary.s3.S3Client;
@@ -33,7 +33,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     static final Setting<List<WrittenLayer>> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", WrittenLayer::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", TEXT,
-            "an address such as http://127.0.0.1:9000, without user and password", Setting::endpoint);
+            "an address such as http://127.0.0.1:9000, without user and password, and without a query", Setting::endpoint);
     static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
     static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
             "a directory, written out: ~ means something to a shell only", Setting::path);
@@ -65,7 +65,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         T parse(String text);
     }
 
-    /** A part of a text that is wrong, where it helps to say which. */
+    /** A part of a text that is wrong, where it helps to say which; the part is shown as it is. */
     static final class WrongPart extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
 
@@ -84,7 +84,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         try {
             return parser.parse(text.strip());
         } catch (WrongPart e) {
-            throw new ConfigException(place + " has '" + TomlFile.harmless(e.part) + "', but should have " + e.expected + ".");
+            throw new ConfigException(place + " has '" + e.part + "', but should have " + e.expected + ".");
         } catch (IllegalArgumentException e) {
             throw mistake(text, place);
         }
@@ -92,7 +92,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** The complaint that {@code value} stands at {@code place}. */
     ConfigException mistake(Object value, String place) {
-        return new ConfigException(place + " is '" + TomlFile.harmless(value.toString()) + "', but should be " + expected + ".");
+        return new ConfigException(place + " is '" + SafeText.of(value.toString()) + "', but should be " + expected + ".");
     }
 
     private static S3Client client(String text) {
@@ -130,7 +130,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static URI endpoint(String text) {
         try {
             URI uri = new URI(text);
-            if (uri.getHost() == null || uri.getUserInfo() != null || !List.of("http", "https").contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
+            if (uri.getHost() == null || uri.getUserInfo() != null || uri.getQuery() != null || uri.getFragment() != null
+                    || !List.of("http", "https").contains(String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT))) {
                 throw new IllegalArgumentException(text);
             }
             return uri;
@@ -161,7 +162,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static ConstantLimits constantLimits(String text) {
         ConstantLimits.Parsed parsed = ConstantLimits.parse(text);
         if (!parsed.mistakes().isEmpty()) {
-            throw new WrongPart(String.join(";", parsed.mistakes()), ConstantLimits.FORM);
+            throw new WrongPart(SafeText.of(String.join(";", parsed.mistakes())), ConstantLimits.FORM);
         }
         return parsed.limits();
     }

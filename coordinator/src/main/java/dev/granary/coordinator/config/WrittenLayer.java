@@ -1,5 +1,6 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.S3Access;
 import dev.granary.s3.S3Client;
 import dev.granary.s3.S3Location;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class WrittenLayer {
     private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
     private static final Pattern BETWEEN = Pattern.compile("[\\s,]+");
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
+    private static final Pattern SHORT = Pattern.compile("[A-Za-z0-9_.:/-]{0,16}"); // no access key is so short
+    private static final Set<String> WORDS = Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
     private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
     private final S3Location location;
@@ -52,14 +56,31 @@ final class WrittenLayer {
             for (String option : text.substring(mark + 1).split("&", -1)) {
                 int sign = option.indexOf('=');
                 if (sign < 0 || !seen.add(option.substring(0, sign))) {
-                    throw new Setting.WrongPart(option, OPTIONS);
+                    throw new Setting.WrongPart(shown(option), OPTIONS);
                 }
-                layer.set(option, option.substring(0, sign), option.substring(sign + 1));
+                layer.set(shown(option), option.substring(0, sign), option.substring(sign + 1));
             }
         }
         return layer;
     }
 
+    /** An option as messages may show it: of one that is not known, no value. */
+    private static String shown(String option) {
+        int sign = option.indexOf('=');
+        String name = sign < 0 ? option : option.substring(0, sign);
+        if (sign < 0) {
+            return option.isEmpty() || WORDS.contains(option) ? option : "...";
+        }
+        String value = option.substring(sign + 1);
+        boolean isShown = switch (name) {
+            case "access", "client", "region" -> SHORT.matcher(value).matches();
+            case "endpoint" -> true;
+            default -> false;
+        };
+        return (NAME.matcher(name).matches() ? name : "...") + "=" + (isShown ? SafeText.of(value) : "...");
+    }
+
+    /** Sets an option, which messages show as {@code option}. */
     private void set(String option, String name, String value) {
         switch (name) {
             case "access" -> access = switch (value) {

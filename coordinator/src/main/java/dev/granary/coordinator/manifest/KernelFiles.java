@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -184,8 +185,12 @@ public final class KernelFiles {
 
     private String text(Path file) throws IOException {
         try {
-            if (Files.isDirectory(file)) {
+            BasicFileAttributes kind = Files.readAttributes(file, BasicFileAttributes.class);
+            if (kind.isDirectory()) {
                 throw new IOException(file + " is a directory: name a file in it");
+            }
+            if (!kind.isRegularFile()) { // opening a pipe waits for whoever writes it
+                throw new IOException(file + " is a pipe, a device or a socket: name a file");
             }
             try (InputStream in = Files.newInputStream(file)) {
                 byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1); // memory grows with what comes, not with a length that is told

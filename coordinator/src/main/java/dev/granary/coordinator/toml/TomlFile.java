@@ -21,12 +21,8 @@ public final class TomlFile {
     /** The parser recurses at each bracket; no file that a person writes nests deeper. */
     static final int MAX_NESTING = 100;
 
-    private static final int SHOWN_CHARACTERS = 200;
-
     /** The part between a scheme and an @: user and password, which no message may show. */
     private static final Pattern CREDENTIALS = Pattern.compile("//.*@", Pattern.DOTALL);
-
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u2028\\u2029]+");
 
     private TomlFile() {}
 
@@ -67,8 +63,7 @@ public final class TomlFile {
 
     /** A text of the file as messages may show it: without user information, in one line, and short. */
     public static String harmless(String text) {
-        String plain = CONTROL.matcher(CREDENTIALS.matcher(text).replaceAll("//...@")).replaceAll(" ");
-        return plain.length() <= SHOWN_CHARACTERS ? plain : plain.substring(0, SHOWN_CHARACTERS) + "...";
+        return SafeText.inOneLine(CREDENTIALS.matcher(text).replaceAll("//...@"));
     }
 
     /** The last line of the shortest beginning of {@code text}, in lines, at which the parser fails; found by halving. */

@@ -46,7 +46,6 @@ class LocalCommandsTest {
     private static final Target OLD = new Target(Backend.OPENCL, "vendor", "Device 9000", "1.0");
     private static final Target NEW = new Target(Backend.OPENCL, "vendor", "Device 9000", "2.0");
     private static final int BYTES = 2000;
-    private static final int VERSION_AT = 9; // in the header of the entry format
 
     private final Path directory;
     private final String local;
@@ -114,7 +113,7 @@ class LocalCommandsTest {
     private void makeTooNew(String name) throws IOException {
         change(name, (bytes, at) -> {
             int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
-            bytes[start + VERSION_AT] = 99;
+            TestEntries.makeLater(bytes, start);
         });
     }
 

@@ -108,6 +108,38 @@ class PopulateTruthTest {
     }
 
     @Test
+    @DisplayName("A1 B1 S12 a lifecycle rule removes packs: populate publishes again what is gone, and then warm and run are whole")
+    void packsGone() throws Exception {
+        run("populate", "ci").exits(0).says("1 published");
+        Files.writeString(directory.resolve("more.cl"), "__kernel void more(__global float *a) { a[get_global_id(0)] += 2.0f; }\n");
+        Files.writeString(Path.of(manifest), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n[[kernel]]\nname = 'more'\nsource = 'more.cl'\n");
+        JsonObject both = run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        assertEquals(2, both.get("stored").getAsInt() + both.get("present").getAsInt(), both::toString); // a slow answer makes it publish both
+        run("warm", "before").exits(0).says("2 entries (");
+        fleet.remove("/p/");
+        run("warm", "before").exits(0).says("2 there already");
+        run("warm", "meanwhile").exits(1).says("0 entries (0 B) installed");
+        run("populate", "ci").exits(0).says("2 from disk", "2 published");
+        for (String machine : List.of("node", "before", "meanwhile")) {
+            Cli warm = run("warm", machine).exits(0).says("0 skipped");
+            assertEquals("", warm.err());
+        }
+        run("run", "node", "--require-bucket").exits(0).says("2 from disk");
+        run("run", "another").exits(0).says("2 from the bucket");
+    }
+
+    @Test
+    @DisplayName("S12 packs are gone and programs have published alone: populate says there already, names the packs no more, and warm is whole")
+    void packsGoneAndPublishedAlone() {
+        run("populate", "ci").exits(0).says("1 published");
+        fleet.remove("/p/");
+        run("run", "program").exits(0).says("1 compiled");
+        run("warm", "meanwhile").exits(1).says("1 entry (", "installed", "a pack cannot be read: it is not there");
+        run("populate", "ci").exits(0).says("0 published, 1 there already");
+        run("warm", "node").exits(0).says("1 entry (", "installed, 0 there already, 0 skipped");
+    }
+
+    @Test
     @DisplayName("A1 S8 the limit for uploads passes: what is pending is counted and told, the exit code is 1")
     void pending() {
         fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Delayed(Fault.Moment.BEFORE, Duration.ofSeconds(20))));

@@ -242,7 +242,7 @@ class GranaryConfigTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"?acess=read, acess=read, ?access=read", "?access=write, access=write, access=read or access=read-write", "?, '', ?access=read",
+    @CsvSource({"?acess=read, acess=..., ?access=read", "?access=write, access=write, access=read or access=read-write", "?, '', ?access=read",
         "?read, read, ?access=read", "?access=read&access=read, access=read, each once", "?client=curl, client=curl, aws or minio",
         "?endpoint=host:9, endpoint=host:9, http://127.0.0.1:9000", "?region=EU/../x, region=EU/../x, region=eu-central-1"})
     @DisplayName("A wrong option of a bucket stops with the option and what is right")

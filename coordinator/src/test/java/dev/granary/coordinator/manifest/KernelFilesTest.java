@@ -12,8 +12,12 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -183,8 +187,9 @@ class KernelFilesTest {
     }
 
     @Test
-    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an IOException that names the file")
-    void oddNames() throws Exception {
+    @DisplayName("F7 names that are blank, in ASCII and beyond, are names like others")
+    void blankNames() throws Exception {
+        assumeTrue(canBeNamed("\u3000"), "the file names of this locale have ASCII alone");
         manifest("include = ['inc']");
         write("m/inc/x.h", "// x\n");
         write("m/src/ ", "// blank\n");
@@ -192,6 +197,24 @@ class KernelFilesTest {
         write("m/src/k.cl", "#include \" \"\n#include <\u3000>\n" + BODY);
         assertEquals("// blank // wide blank", contents(descriptor()));
         assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
+    }
+
+    private boolean canBeNamed(String name) {
+        try {
+            return tree.resolve(name).getNameCount() > 0;
+        } catch (InvalidPathException e) {
+            return false;
+        }
+    }
+
+    @Test
+    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an IOException that names the file")
+    void oddNames() throws Exception {
+        manifest("include = ['inc']");
+        write("m/inc/x.h", "// x\n");
+        write("m/src/ ", "// blank\n");
+        write("m/src/k.cl", "#include \" \"\n#include <\u3000>\n" + BODY);
+        assertEquals("// blank", contents(descriptor()));
         for (String name : new String[] {".", "..", "./", "../src", "inc/", "??=", "~", "a\\b", "a\0b", "x".repeat(300), "a/".repeat(3000) + "b"}) {
             write("m/src/k.cl", "#include \"" + name + "\"\n#include H\n" + BODY);
             descriptor();
@@ -202,14 +225,38 @@ class KernelFilesTest {
         }
     }
 
+    private static void assertRefused(Path source, String cause) {
+        ManifestKernel kernel = new ManifestKernel("k", source, List.of(), List.of(), List.of(), Optional.empty());
+        IOException told = assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, TARGET));
+        assertTrue(String.valueOf(told.getMessage()).contains(source + " ") && String.valueOf(told.getMessage()).contains(cause), told::toString);
+    }
+
     @Test
-    @DisplayName("F7 a source without an end is an IOException that tells the bound, whatever length its file states")
-    void endlessSource() throws Exception {
-        Path endless = Path.of("/dev/zero");
-        assumeTrue(Files.exists(endless), "there is no /dev/zero");
-        ManifestKernel kernel = new ManifestKernel("k", endless, List.of(), List.of(), List.of(), Optional.empty());
+    @DisplayName("F7 a source of 4 GiB is an IOException that tells the bound; its length is not taken for memory")
+    void longSource() throws Exception {
+        Path file = write("m/src/long.cl", "");
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // a hole before it
+        }
+        ManifestKernel kernel = new ManifestKernel("k", file, List.of(), List.of(), List.of(), Optional.empty());
         IOException told = assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, TARGET));
         assertTrue(String.valueOf(told.getMessage()).contains("more than 64 MiB"), told::toString);
+    }
+
+    @Test
+    @DisplayName("a pipe without a writer and a device are refused as sources at once, by name; as headers they are not found")
+    void pipesAndDevices() throws Exception {
+        Path pipe = Files.createDirectories(tree.resolve("m/src")).resolve("pipe.cl");
+        Process made = new ProcessBuilder("mkfifo", pipe.toString()).start();
+        assumeTrue(made.waitFor() == 0, "pipes cannot be made here");
+        assertRefused(pipe, "is a pipe, a device or a socket");
+        assertRefused(Files.createSymbolicLink(tree.resolve("m/src/link.cl"), pipe), "is a pipe, a device or a socket");
+        Path zero = Path.of("/dev/zero");
+        assumeTrue(Files.exists(zero), "there is no /dev/zero");
+        assertRefused(zero, "is a pipe, a device or a socket");
+        manifest("");
+        write("m/src/k.cl", "#include \"pipe.cl\"\n#include H\n" + BODY);
+        assertEquals(Set.of("k.cl"), descriptor().headers().keySet());
     }
 
     @Test

@@ -80,6 +80,10 @@ final class Catalogue {
         lostPacks.add(pack.name());
     }
 
+    boolean hasLost() {
+        return !lostPacks.isEmpty();
+    }
+
     /** Remembers that what a pack has for the id is damaged. */
     void bad(Sha256 id) {
         badIds.add(id);

@@ -39,6 +39,7 @@ public final class PackPublisher {
     private final ManifestLog log;
     private final PackWriter writer;
     private final BucketRemover remover;
+    private final LostPackFinder lostPacks;
     private final RandomGenerator random;
     private final Map<Sha256, Waiting> waiting = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
@@ -58,6 +59,7 @@ public final class PackPublisher {
         this.log = new ManifestLog(store, keys, random, pause);
         this.writer = new PackWriter(store, random, pause);
         this.remover = new BucketRemover(store, keys, log);
+        this.lostPacks = new LostPackFinder(store, keys);
         this.random = random;
         this.open = new PackBuilder(keys.namespace(), random);
     }
@@ -99,6 +101,17 @@ public final class PackPublisher {
         if (open.size() > 0) {
             publish();
         }
+    }
+
+    /**
+     * Commits a manifest without the packs that the bucket does not have any more: else every reader asks for them, and {@code warm} reports their entries
+     * as missing. Sends one read of the newest manifest and a listing; commits nothing if no pack is lost or the bucket does not say.
+     */
+    public void forgetLost() {
+        log.commit(base -> {
+            Set<Sha256> gone = lostPacks.find(base.packs());
+            return gone.isEmpty() ? Optional.empty() : Optional.of(base.replacing(gone, List.of(), base.loose()));
+        });
     }
 
     /** Called with the lock held: who adds meanwhile waits, which bounds the memory. */

@@ -150,6 +150,12 @@ public final class Packs implements AutoCloseable {
         return known != null && known.isKnown(id);
     }
 
+    /** True if a look-up met a pack of the target of that id that is not there, since the manifest was read. */
+    public boolean hasLost(Id id) {
+        TargetPacks known = targets.get(id.target().path());
+        return known != null && known.hasLost();
+    }
+
     private TargetPacks target(String namespace) {
         TargetPacks known = targets.get(namespace); // the usual case, without the lock of computeIfAbsent
         return known != null ? known : targets.computeIfAbsent(namespace, this::open);

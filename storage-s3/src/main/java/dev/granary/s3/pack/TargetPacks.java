@@ -217,6 +217,12 @@ final class TargetPacks {
                 catalogue.mayHave(pack, id.hash()) && catalogue.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
     }
 
+    /** True if a look-up met a pack that is not there, since the manifest was read. */
+    boolean hasLost() {
+        Catalogue catalogue = current;
+        return catalogue != null && catalogue.hasLost();
+    }
+
     /** Where an id's entry is. */
     private sealed interface Found {
         record In(PackInfo pack, Place place) implements Found {}

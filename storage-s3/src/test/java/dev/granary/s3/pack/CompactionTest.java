@@ -291,7 +291,7 @@ class CompactionTest {
 
     private static byte[] newer(byte[] encoded) {
         byte[] changed = encoded.clone();
-        ByteBuffer.wrap(changed).putShort(8, (short) 99);
+        TestEntries.makeLater(changed, 0);
         return changed;
     }
 

@@ -1,0 +1,57 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Finds packs that a manifest names and the bucket does not have, such as after a lifecycle rule. A pack that is there loses nothing by one or two wrong
+ * answers: neither a listing nor two answers for the pack alone may show it. Thread-safe.
+ */
+final class LostPackFinder {
+    private static final int QUESTIONS = 2;
+
+    private final ObjectStore store;
+    private final PackKeys keys;
+
+    LostPackFinder(ObjectStore store, PackKeys keys) {
+        this.store = store;
+        this.keys = keys;
+    }
+
+    /** The names of the lost ones among {@code named}; none where the bucket does not say. */
+    Set<Sha256> find(List<PackInfo> named) {
+        Map<Sha256, PackInfo> unseen = new HashMap<>();
+        named.forEach(pack -> unseen.put(pack.name(), pack));
+        ListResult listed = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+            PackInfo pack = unseen.get(name);
+            if (pack != null && pack.bytes() == object.bytes()) {
+                unseen.remove(name);
+            }
+        }));
+        if (listed instanceof ListResult.Unavailable unsaid && !mayNotList(unsaid.failure())) {
+            return Set.of();
+        }
+        return unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Whoever may not list goes by the packs alone; {@link Absence} asks more than once then. */
+    private static boolean mayNotList(Failure failure) {
+        return Absence.isForbidden(failure);
+    }
+
+    private boolean isGone(PackInfo pack) {
+        for (int question = 1; question <= QUESTIONS; question++) {
+            if (TargetPacks.presence(pack, keys, store) != TargetPacks.Presence.GONE) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

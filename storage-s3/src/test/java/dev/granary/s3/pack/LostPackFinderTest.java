@@ -1,0 +1,153 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Packs that are gone leave the manifest; a pack that is there never does, whatever a server answers once or twice. */
+class LostPackFinderTest {
+    private static final Failure DOWN = new Failure(Failure.Kind.SERVER, 503, "SlowDown", "");
+    private static final Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+
+    private final TestPacks bucket = new TestPacks("LostPackFinderTest");
+    private final TestEntries made = new TestEntries("LostPackFinderTest");
+
+    private PackInfo pack() {
+        return bucket.publish(made.entry(100));
+    }
+
+    private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
+        return new LostPackFinder(store, TestPacks.KEYS).find(List.of(packs));
+    }
+
+    @Test
+    @DisplayName("S12 the manifest names the packs that are there, after the others were removed behind its back; a second time changes nothing")
+    void forgotten() {
+        PackInfo first = pack();
+        PackInfo second = pack();
+        PackInfo third = pack();
+        bucket.publisher().forgetLost();
+        assertEquals(3, bucket.newest().number());
+        bucket.remove(first);
+        bucket.remove(third);
+        bucket.publisher().forgetLost();
+        assertEquals(List.of(second.name()), bucket.newest().packs().stream().map(PackInfo::name).toList());
+        bucket.publisher().forgetLost();
+        assertEquals(4, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("S12 a manifest that says that nothing lies alone says so afterwards")
+    void sealed() {
+        bucket.remove(pack());
+        bucket.seal();
+        bucket.publisher().forgetLost();
+        assertEquals(new Manifest(3, Manifest.Loose.NONE, List.of(), bucket.newest().retired()), bucket.newest());
+    }
+
+    @Test
+    @DisplayName("S12 an object that was cut is a lost pack")
+    void cut() {
+        PackInfo pack = pack();
+        String key = TestPacks.KEYS.pack(pack.name());
+        byte[] body = bucket.store.body(key);
+        bucket.store.place(key, Arrays.copyOf(body, body.length / 2), Marks.NONE);
+        assertEquals(Set.of(pack.name()), lost(bucket.store, pack));
+    }
+
+    /** Answers that a pack is absent, so many times. */
+    private static final class WronglyAbsent extends ForwardingStore {
+        private final AtomicInteger lies;
+        private final ListResult listing;
+
+        WronglyAbsent(ObjectStore to, int lies, ListResult listing) {
+            super(to);
+            this.lies = new AtomicInteger(lies);
+            this.listing = listing;
+        }
+
+        @Override
+        public HeadResult head(String key) {
+            return lies.getAndDecrement() > 0 ? HeadResult.ABSENT : super.head(key);
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<Listed> visitor) {
+            return listing;
+        }
+    }
+
+    @Test
+    @DisplayName("a listing shows the pack: not lost, whatever is answered for the pack alone")
+    void listed() {
+        PackInfo pack = pack();
+        assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
+            @Override
+            public HeadResult head(String key) {
+                return HeadResult.ABSENT;
+            }
+        }, pack));
+    }
+
+    @Test
+    @DisplayName("a listing that lags and one wrong answer for the pack: not lost")
+    void oneWrongAnswer() {
+        PackInfo pack = pack();
+        assertEquals(Set.of(), lost(new WronglyAbsent(bucket.store, 1, new ListResult.Complete(0)), pack));
+    }
+
+    @Test
+    @DisplayName("a listing that fails says nothing of any pack: not lost, and nothing is asked for the packs alone")
+    void unlisted() {
+        PackInfo pack = pack();
+        bucket.store.newNotes();
+        assertEquals(Set.of(), lost(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), pack));
+        assertEquals(List.of(), bucket.store.newNotes());
+    }
+
+    @Test
+    @DisplayName("a pack of which the bucket does not say whether it is there: not lost")
+    void unsaid() {
+        PackInfo pack = pack();
+        bucket.remove(pack);
+        assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {
+            @Override
+            public HeadResult head(String key) {
+                return new HeadResult.Unavailable(DOWN);
+            }
+        }, pack));
+    }
+
+    @Test
+    @DisplayName("B2 without s3:ListBucket, where absent is 403: the packs alone tell which are lost")
+    void withoutListing() {
+        PackInfo gone = pack();
+        PackInfo there = pack();
+        bucket.remove(gone);
+        ObjectStore limited = new ForwardingStore(bucket.store) {
+            @Override
+            public HeadResult head(String key) {
+                return super.head(key) instanceof HeadResult.Found found ? found : new HeadResult.Unavailable(DENIED);
+            }
+
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                return new ListResult.Unavailable(DENIED);
+            }
+        };
+        assertEquals(Set.of(gone.name()), lost(limited, gone, there));
+    }
+}
