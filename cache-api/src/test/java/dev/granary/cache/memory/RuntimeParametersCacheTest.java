@@ -286,6 +286,20 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
+    @DisplayName("M3 after a builder that failed, also inside of another one, values that leave are closed as before")
+    void failedBuilder() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
+        assertThrows(IllegalStateException.class, () -> partition.getOrCreate(1, _ -> partition.getOrCreate(2, _ -> {
+            throw new IllegalStateException("on purpose");
+        }).value()));
+        for (int key = 3; key < 6; key++) {
+            partition.getOrCreate(key, number -> new Native(closed, number));
+        }
+        assertEquals(List.of(3, 4), closed);
+    }
+
+    @Test
     @DisplayName("M3 a listener hears of each value that leaves, with its key, instead of its being closed; it may use the cache, and its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();
