@@ -218,6 +218,7 @@ class ConstantErrorsTest {
             assertTrue(again > 0, "the stack did end");
             assertEquals(0, cache.statistics().promisedBytes());
             assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
+            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, cache.statistics().tensors(), "each counts once");
             assertEquals(ending == Ending.FULFIL ? LEVELS : 0, closeAll(held));
             for (int level = 0; level < LEVELS; level++) {
                 get(level).close();
