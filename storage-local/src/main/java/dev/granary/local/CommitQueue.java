@@ -99,7 +99,7 @@ final class CommitQueue {
             boolean done = wait.until(nanos -> asked.await(Math.min(nanos, LOOK_NANOS)));
             long now = state.get(State.CHANGES);
             watch.look(now, System.nanoTime());
-            boolean stands = wait.isOver() ? watch.hasStoodAtTheEnd() : watch.hasStood();
+            boolean stands = watch.hasStood(wait);
             FileLock lock = done || stands || wait.isOver() ? asked.take() : null;
             if (lock != null) {
                 return lock;

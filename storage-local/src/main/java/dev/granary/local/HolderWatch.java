@@ -37,13 +37,11 @@ final class HolderWatch {
         return looked - since;
     }
 
-    /** True where a holder has stood still for as long as it may. */
-    boolean hasStood() {
-        return stillNanos() >= longestNanos;
-    }
-
-    /** The same for a wait that is over: of it, a part may have passed before this one watched. */
-    boolean hasStoodAtTheEnd() {
-        return stillNanos() >= longestNanos / 2;
+    /**
+     * True where a holder has stood still for as long as it may; half of that is enough where {@code wait} is over, since a part of the wait may
+     * have passed before this watched.
+     */
+    boolean hasStood(Wait wait) {
+        return stillNanos() >= (wait.isOver() ? longestNanos / 2 : longestNanos);
     }
 }

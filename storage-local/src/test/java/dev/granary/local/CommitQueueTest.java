@@ -1,10 +1,12 @@
 package dev.granary.local;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -12,6 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The way to the commit lock, without any other process: the turns of threads, and what deadlines and interrupts do to them. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -70,24 +73,42 @@ final class CommitQueueTest {
     @DisplayName("A8 L4 the count of changes tells a holder that stands still from others that take turns")
     void watch() {
         HolderWatch watch = new HolderWatch(7, 1000, 100);
-        watch.look(7, 1049);
-        assertFalse(watch.hasStood());
-        assertFalse(watch.hasStoodAtTheEnd());
-        watch.look(7, 1050);
-        assertFalse(watch.hasStood(), "half is enough only where the wait is over");
-        assertTrue(watch.hasStoodAtTheEnd());
-        watch.look(7, 1099);
-        assertFalse(watch.hasStood());
-        watch.look(8, 1099); // another holder
-        assertEquals(0, watch.stillNanos());
-        assertFalse(watch.hasStoodAtTheEnd());
-        watch.look(8, 1198);
-        assertFalse(watch.hasStood());
-        watch.look(8, 1199);
-        assertTrue(watch.hasStood());
-        assertEquals(100, watch.stillNanos());
-        watch.look(7, 1200); // a state that was put in order begins anew
-        assertFalse(watch.hasStood());
+        try (Wait goesOn = new Wait(DAY_NANOS); Wait over = new Wait(0)) {
+            watch.look(7, 1049);
+            assertFalse(watch.hasStood(over));
+            watch.look(7, 1050);
+            assertFalse(watch.hasStood(goesOn), "half is enough only where the wait is over");
+            assertTrue(watch.hasStood(over));
+            watch.look(7, 1099);
+            assertFalse(watch.hasStood(goesOn));
+            watch.look(8, 1099); // another holder
+            assertEquals(0, watch.stillNanos());
+            assertFalse(watch.hasStood(over));
+            watch.look(8, 1198);
+            assertFalse(watch.hasStood(goesOn));
+            watch.look(8, 1199);
+            assertTrue(watch.hasStood(goesOn));
+            assertEquals(100, watch.stillNanos());
+            watch.look(7, 1200); // a state that was put in order begins anew
+            assertFalse(watch.hasStood(over));
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 each change counts, whoever makes it: without that, others could not be told from one that stands still")
+    void changesCount(@TempDir Path temporary) throws Exception {
+        SegmentStore store = SegmentStore.share(temporary.resolve("cache"), Boot.mark(), Step.Listener.NONE);
+        try {
+            assertEquals(0, store.changes());
+            store.change(_ -> true);
+            long first = store.changes();
+            store.change(_ -> false);
+            assertEquals(first + 1, store.changes());
+            Thread.ofPlatform().start(() -> assertDoesNotThrow(() -> store.change(_ -> true))).join();
+            assertEquals(first + 2, store.changes());
+        } finally {
+            store.release();
+        }
     }
 
     @Test
