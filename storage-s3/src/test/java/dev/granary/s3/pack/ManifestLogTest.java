@@ -14,6 +14,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.store.Marks;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
@@ -171,6 +172,40 @@ class ManifestLogTest {
             assertEquals(i, newest(known).number());
             assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
         }
+    }
+
+    @Test
+    @DisplayName("R18 B4 what a reader knows is the newest one only while the bucket has those bytes: not of another chain, and not cut")
+    void replacedInPlace() {
+        Manifest known = chain(2);
+        hint("2");
+        assertSame(known, newest(known));
+        Manifest other = new Manifest(2, known.loose(), List.of(TestPacks.info(packs.random(), 1)), List.of());
+        assertEquals(known.encode().length, other.encode().length);
+        place(other);
+        assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        byte[] whole = known.encode();
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new Marks(SOMEBODY.putId(), Sha256.of(whole).hex()));
+        assertEquals(newest(Manifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+        for (Manifest stripped : List.of(known, other)) { // by a proxy that keeps no metadata
+            byte[] body = stripped.encode();
+            store.place(TestPacks.KEYS.manifest(2), body, Marks.NONE);
+            assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        }
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), Marks.NONE);
+        assertEquals(newest(Manifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+    }
+
+    @Test
+    @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
+    void removedBehind403() {
+        Manifest known = chain(3);
+        Manifest last = new Manifest(6, Manifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        place(last);
+        hint("6");
+        store.remove(TestPacks.KEYS.manifest(3));
+        ManifestLog.Newest newest = packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
+        assertEquals(6, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
     @Test
