@@ -173,7 +173,7 @@ class ConstantErrorsTest {
     }
 
     /** What ends a promise. */
-    private enum Ending {
+    enum Ending {
         FULFIL,
         FAIL,
         CLOSE
