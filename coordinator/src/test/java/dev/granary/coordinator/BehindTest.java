@@ -59,6 +59,20 @@ class BehindTest {
     }
 
     @Test
+    @DisplayName("M5 what a flush took before its launch is not taken again at the launch")
+    void takenOnce() throws Exception {
+        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        try (Granary granary = node.open()) {
+            FakePrimitive early = granary.primitive(engine, FakeDescriptor.of("a"));
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().local().stored());
+            early.launch();
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().local().stored() + granary.statistics().local().duplicates());
+        }
+    }
+
+    @Test
     @DisplayName("Many threads may flush while others look up; each flush covers what its thread has got before")
     void concurrentFlushes() throws Exception {
         int threads = 6;

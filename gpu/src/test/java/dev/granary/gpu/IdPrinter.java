@@ -10,9 +10,13 @@ public final class IdPrinter {
 
     private IdPrinter() {}
 
-    /** Prints the id of a descriptor that uses every field. */
+    /** Prints the id of a descriptor that uses every field, and those of two other drivers. */
     public static void main(String[] arguments) {
         System.out.println("id=" + hex(everyField()));
+        for (String vendor : new String[] {"intel", "another vendor"}) {
+            Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
+            System.out.println("id of " + vendor + "=" + hex(KernelDescriptor.builder(target, "k").source("kernel void k() {}").build()));
+        }
     }
 
     static String hex(KernelDescriptor descriptor) {

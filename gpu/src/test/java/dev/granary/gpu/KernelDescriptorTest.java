@@ -218,7 +218,9 @@ class KernelDescriptorTest {
     @ParameterizedTest
     @CsvSource({"pocl, POCL_WORK_GROUP_METHOD", "pocl, POCL_EXTRA_BUILD_FLAGS", "pocl, POCL_LLVM_CPU_NAME", "intel, IGC_ForceOCLSIMDWidth",
         "intel, OverrideDefaultFP64Settings", "nvidia, CUDA_FORCE_PTX_JIT", "another, AMD_OCL_BUILD_OPTIONS",
-        "another, AMD_OCL_BUILD_OPTIONS_APPEND", "another, POCL_WORK_GROUP_METHOD", "another, IGC_ForceOCLSIMDWidth"})
+        "another, AMD_OCL_BUILD_OPTIONS_APPEND", "another, POCL_WORK_GROUP_METHOD", "another, IGC_ForceOCLSIMDWidth",
+        "another, CUDA_FORCE_PTX_JIT", "another, AMD_COMGR_X", "another, AMD_DEBUG_X", "another, CLOVER_EXTRA_COMPILE_OPTIONS",
+        "another, RUSTICL_FEATURES"})
     @DisplayName("M7 a variable that changes what the driver compiles changes the id, by its name and by its value")
     void compilerEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
@@ -251,6 +253,21 @@ class KernelDescriptorTest {
         assertTrue(refused.reason().contains("NEOReadDebugKeys=1"), refused::reason);
         assertFalse(base(intel).environment(Map.of("NEOReadDebugKeys", "1")).extraDigest("mine").build().getId().isEmpty());
         assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "0")));
+        assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "")));
+        Target another = new Target(Backend.OPENCL, "another", "device", "driver");
+        assertTrue(in(another, Map.of("NEOReadDebugKeys", "1")).getId().isEmpty(), "it may be Intel's");
+        assertFalse(in(new Target(Backend.OPENCL, "nvidia", "device", "driver"), Map.of("NEOReadDebugKeys", "1")).getId().isEmpty());
+    }
+
+    @Test
+    @DisplayName("M7 the environment that a process was started with counts, for each driver its own variables")
+    void environmentOfProcess(@TempDir Path directory) throws Exception {
+        String plain = new Child(IdPrinter.class, directory).run();
+        String set = new Child(IdPrinter.class, directory).set("POCL_WORK_GROUP_METHOD", "loopvec").run();
+        for (String id : List.of("id", "id of another vendor")) {
+            assertNotEquals(Child.value(plain, id), Child.value(set, id));
+        }
+        assertEquals(Child.value(plain, "id of intel"), Child.value(set, "id of intel"));
     }
 
     @Test

@@ -139,6 +139,7 @@ final class Commit {
         Index index = roomy(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
         announce(state, index, location, shelf.tag(id), replaced);
+        store.steps().done(Step.ANNOUNCED);
         int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
         if (fresh < 0) {
             throw new IOException("the index has no room for another entry");

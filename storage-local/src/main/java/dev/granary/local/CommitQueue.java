@@ -94,17 +94,12 @@ final class CommitQueue {
         }
         LockRequest asked = requestFor(state);
         long first = state.get(State.CHANGES);
-        long last = first;
-        long since = System.nanoTime();
+        HolderWatch watch = new HolderWatch(first, System.nanoTime(), stillNanos);
         while (true) {
             boolean done = wait.until(nanos -> asked.await(Math.min(nanos, LOOK_NANOS)));
             long now = state.get(State.CHANGES);
-            if (now != last) {
-                last = now;
-                since = System.nanoTime();
-            }
-            long still = System.nanoTime() - since;
-            boolean stands = still >= stillNanos || (wait.isOver() && still >= stillNanos / 2); // a part may have passed in the queue
+            watch.look(now, System.nanoTime());
+            boolean stands = watch.hasStood(wait);
             FileLock lock = done || stands || wait.isOver() ? asked.take() : null;
             if (lock != null) {
                 return lock;
@@ -112,7 +107,7 @@ final class CommitQueue {
             if (stands) {
                 standsAt = now;
                 throw new BusyException("another process has had the lock of the local store for "
-                        + TimeUnit.NANOSECONDS.toMillis(still) + " ms and stands still");
+                        + TimeUnit.NANOSECONDS.toMillis(watch.stillNanos()) + " ms and stands still");
             }
             if (wait.isOver()) {
                 throw new BusyException("the local store is busy: within " + wait.millis() + " ms other processes began " + (now - first)

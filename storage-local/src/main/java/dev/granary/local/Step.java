@@ -14,6 +14,8 @@ enum Step {
     LOCKED,
     /** The state says that a change is under way. */
     MARKED,
+    /** The state says what the entry will replace; the index does not have the entry. */
+    ANNOUNCED,
     /** The commit point: the index has the entry. */
     ENTERED,
     /** The counts in the state are right again; the lock is still held. */

@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import static dev.granary.local.Step.ANNOUNCED;
 import static dev.granary.local.Step.CLOSED;
 import static dev.granary.local.Step.COMMITTED;
 import static dev.granary.local.Step.COUNTED;
@@ -50,7 +51,7 @@ record KillScenario(Work work, Step step) {
         FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
                 ENTERED, COUNTED, COMMITTED),
         /** Stores another content under an id. */
-        REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ENTERED, COUNTED, COMMITTED),
+        REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ANNOUNCED, ENTERED, COUNTED, COMMITTED),
         /** Stores until a segment is full. */
         FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, TAIL_MOVED),
         /** Stores until the index is full. */

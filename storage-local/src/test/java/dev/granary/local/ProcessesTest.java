@@ -198,6 +198,7 @@ final class ProcessesTest {
             Entry next = Material.entry("next", SIZE);
             assertInstanceOf(StoreResult.Stored.class, tier.store(next), "a dead process keeps nobody waiting");
             assertHit(next, tier.load(next.id()));
+            assertIsThere(scenario, tier); // also what was to be replaced, where it was not
             Entry fresh = Material.entry("fresh", SIZE);
             assertEquals(scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class, tier.store(fresh).getClass());
             assertHit(fresh, tier.load(fresh.id()));

@@ -24,6 +24,7 @@ import dev.granary.s3.pack.TestPacks;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -356,6 +357,18 @@ class BucketTierPacksTest {
         store.keys().stream().filter(key -> key.contains("/e/")).forEach(key ->
                 store.place(key, Arrays.copyOf(store.body(key), 60), store.marks(key)));
         assertFalse(holds(tier(), one));
+    }
+
+    @Test
+    @DisplayName("A3 an entry of another content under the same id is told as divergent, in a pack and alone")
+    void divergent() {
+        Entry other = entries.entry(one.id(), 300);
+        Entry another = entries.entry(two.id(), 300);
+        packs.publish(one);
+        packs.placeAlone(two);
+        DuplicateFinder run = tier.duplicates();
+        assertEquals(List.of(StoreResult.DUPLICATE, StoreResult.DIVERGENT, StoreResult.DUPLICATE, StoreResult.DIVERGENT),
+                Stream.of(one, other, two, another).map(entry -> run.find(entry).orElseThrow()).toList());
     }
 
     @Test

@@ -28,7 +28,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     ConstantPromise(ConstantTensorCache cache, Slot<B> slot) {
         this.cache = cache;
         this.slot = slot;
-        this.givingUp = CLEANER.register(this, () -> cache.end(slot, null));
+        this.givingUp = CLEANER.register(this, () -> cache.endNow(slot, null));
     }
 
     /**

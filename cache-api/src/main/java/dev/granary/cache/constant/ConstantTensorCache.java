@@ -315,6 +315,11 @@ public final class ConstantTensorCache {
     /** Ends a promise without a tensor, if it has not ended. */
     void end(Slot<?> slot, @Nullable Throwable cause) {
         StackRoom.requireLittle();
+        endNow(slot, cause);
+    }
+
+    /** The same, for a caller that has asked for stack room: it must not be asked for again where the end can be tried only once. */
+    void endNow(Slot<?> slot, @Nullable Throwable cause) {
         synchronized (lock) {
             if (!slot.isEnded()) {
                 contents.remove(slot, new ArrayList<>()); // it has no tensor that could leave

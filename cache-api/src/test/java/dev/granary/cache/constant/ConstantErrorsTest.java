@@ -172,6 +172,82 @@ class ConstantErrorsTest {
         memory.assertAllFreed();
     }
 
+    /** What ends a promise. */
+    enum Ending {
+        FULFIL,
+        FAIL,
+        CLOSE
+    }
+
+    @ParameterizedTest
+    @EnumSource(Ending.class)
+    @DisplayName("M1 a promise that is ended at each depth from the end of the stack: it has ended, or can be ended again; no byte is left promised")
+    void promisesAtAnyDepth(Ending ending) throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            List<ConstantPromise<Piece>> promises = new ArrayList<>();
+            List<Piece> pieces = new ArrayList<>();
+            for (int level = 0; level < LEVELS; level++) {
+                ConstantLookUp<Piece> found = cache.getOrAdd(key("k" + level), MEGABYTE);
+                promises.add(((ConstantLookUp.Miss<Piece>) found).promise());
+                pieces.add(memory.allocate("k" + level, MEGABYTE));
+            }
+            boolean[] ended = new boolean[LEVELS];
+            @Nullable Constant<?>[] held = new Constant<?>[LEVELS];
+            StackEdge.run(LEVELS, round, level -> {
+                switch (ending) {
+                    case FULFIL -> held[level] = promises.get(level).fulfil(pieces.get(level));
+                    case FAIL -> promises.get(level).fail(new IllegalStateException("on purpose"));
+                    case CLOSE -> promises.get(level).close();
+                }
+                ended[level] = true;
+            });
+            int again = 0;
+            for (int level = 0; level < LEVELS; level++) {
+                again += ended[level] ? 0 : 1;
+                if (ending == Ending.FULFIL && !ended[level]) {
+                    held[level] = promises.get(level).fulfil(pieces.get(level)); // what failed has done nothing
+                } else if (ending == Ending.FAIL && !ended[level]) {
+                    promises.get(level).fail(new IllegalStateException("on purpose"));
+                } else if (ending == Ending.CLOSE && !ended[level]) {
+                    promises.get(level).close();
+                }
+                if (ending != Ending.FULFIL) {
+                    pieces.get(level).close();
+                }
+            }
+            assertTrue(again > 0, "the stack did end");
+            assertEquals(0, cache.statistics().promisedBytes());
+            assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
+            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, cache.statistics().tensors(), "each counts once");
+            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, closeAll(held));
+            for (int level = 0; level < LEVELS; level++) {
+                get(level).close();
+            }
+            caches.setCapacity(EngineKind.GPU, 0);
+            memory.assertAllFreed();
+            caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        }
+    }
+
+    @Test
+    @DisplayName("M1 a tensor that was made and cannot be handed over is freed, and the next caller makes it")
+    void notHandedOver() {
+        AtomicInteger looks = new AtomicInteger();
+        ConstantTensorCache failing = new ConstantTensorCaches(ConstantLimits.NONE, () -> {
+            if (looks.incrementAndGet() == 2) { // the first is that of the promise
+                throw new OutOfMemoryError("on purpose");
+            }
+            return 0;
+        }, WAIT_FOR_EVER).of(EngineKind.GPU, 0);
+        assertThrows(OutOfMemoryError.class, () -> memory.take(failing, "k", 1));
+        assertEquals(1, memory.allocated());
+        memory.assertAllFreed();
+        assertEquals(0, failing.statistics().promisedBytes());
+        memory.use(failing, "k", 1);
+        assertEquals(2, memory.allocated());
+        assertEquals(1, memory.live());
+    }
+
     private void nest(int number, AtomicInteger deepest) {
         deepest.set(number);
         cache.get(key("k" + number), MEGABYTE, () -> {

@@ -1,6 +1,8 @@
 package dev.granary.cache.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,13 +10,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.build.BuildGraph;
 import dev.granary.cache.build.StackEdge;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -109,6 +115,7 @@ class ErrorsAtAnyDepthTest {
     /** A key whose hash code overflows the stack, as any call may, from its n-th call on until it is repaired. */
     private static final class Brittle {
         private int callsLeft;
+        private boolean isRepairedByItself; // it overflows once
 
         Brittle(int callsLeft) {
             this.callsLeft = callsLeft;
@@ -121,6 +128,7 @@ class ErrorsAtAnyDepthTest {
         @Override
         public int hashCode() {
             if (callsLeft-- <= 0) {
+                callsLeft = isRepairedByItself ? Integer.MAX_VALUE : 0;
                 throw new StackOverflowError("on purpose");
             }
             return 7;
@@ -173,6 +181,118 @@ class ErrorsAtAnyDepthTest {
                 assertEquals(3, cache.size());
             });
         }
+    }
+
+    @Test
+    @DisplayName("M1 where a flight that ended can be taken out neither by its own call nor by the next, its failure is nobody else's")
+    void removedByTheThird() {
+        PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
+        Brittle key = new Brittle(Integer.MAX_VALUE);
+        IllegalStateException failure = new IllegalStateException("of the builder");
+        assertSame(failure, assertThrows(IllegalStateException.class, () -> cache.get(key, _ -> {
+            key.callsLeft = 0;
+            throw failure;
+        })));
+        assertThrows(StackOverflowError.class, () -> cache.get("next", _ -> "n"));
+        key.repair();
+        assertEquals("anew", cache.get(key, _ -> "anew"));
+        assertEquals("n", cache.get("next", _ -> "n"));
+        assertEquals(0, cache.underWay());
+    }
+
+    @Test
+    @DisplayName("M1 a thread whose turn fails halfway does not take every turn for its own: it asks for the turn at its next use")
+    void turnThatFails() {
+        RecencyClock clock = new RecencyClock();
+        long[][] table = new long[1][];
+        Stripe stripe = new Stripe(new Stripe(table, 0));
+        long id = Thread.currentThread().threadId();
+        RecencyClock.Timekeeper failing = new Time(() -> {
+            throw new StackOverflowError("on purpose");
+        });
+        RecencyClock.Timekeeper former = clock.current();
+        clock.pass(former, new Time(() -> {
+            clock.pass(clock.current(), failing); // so that the turn, which was the stripe's for a moment, is taken by another
+            return 0;
+        }));
+        assertThrows(StackOverflowError.class, () -> stripe.use(0, clock));
+        assertFalse(Stripe.note(Stripe.of(table, id), id, 0), "it is another's turn");
+        clock.pass(failing, former);
+        stripe.use(0, clock);
+        assertSame(stripe, clock.current());
+        assertTrue(Stripe.note(Stripe.of(table, id), id, 0));
+        assertEquals(2, stripe.hits());
+    }
+
+    @Test
+    @DisplayName("M1 taking turns at each depth from the end of the stack: the hits can be counted, and are as many as there were at least")
+    void turnsAtAnyDepth() throws InterruptedException {
+        for (int round = 0; round < ROUNDS; round++) {
+            RecencyClock clock = new RecencyClock();
+            Stripe nobodys = new Stripe(new long[1][], 0);
+            AtomicReference<@Nullable Stripe> mine = new AtomicReference<>();
+            AtomicInteger uses = new AtomicInteger();
+            RecencyClock.Timekeeper other = new Time(() -> 0);
+            StackEdge.run(LEVELS, round, level -> {
+                Stripe stripe = mine.get();
+                if (stripe == null) {
+                    stripe = new Stripe(nobodys);
+                    mine.set(stripe);
+                }
+                clock.pass(clock.current(), other);
+                stripe.use(0, clock);
+                uses.incrementAndGet();
+            });
+            assertTrue(uses.get() > 0);
+            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(mine.get()).hits() >= uses.get()));
+        }
+    }
+
+    /** Another whose turn it is. */
+    private record Time(LongSupplier now) implements RecencyClock.Timekeeper {
+        @Override
+        public long time() {
+            return now.getAsLong();
+        }
+
+        @Override
+        public void lose() {}
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
+    @DisplayName("M1 a runtime-parameters cache whose change an error cuts short is whole at the next one, and closes each value once")
+    void tornRuntimeParameters(int calls) {
+        AtomicInteger live = new AtomicInteger();
+        try (RuntimeParametersCache cache = new RuntimeParametersCache(3)) {
+            var partition = cache.partition(Object.class, Native.class);
+            partition.getOrCreate("first", _ -> new Native(live));
+            partition.getOrCreate("second", _ -> new Native(live));
+            Brittle key = new Brittle(Integer.MAX_VALUE);
+            key.isRepairedByItself = true;
+            try {
+                partition.getOrCreate(key, _ -> {
+                    key.callsLeft = calls;
+                    return new Native(live);
+                });
+            } catch (StackOverflowError e) {
+                assertEquals("on purpose", e.getMessage());
+            }
+            key.repair();
+            for (Object next : List.of("third", "first")) {
+                partition.getOrCreate(next, _ -> new Native(live));
+            }
+            assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate("first", _ -> new Native(live)).outcome());
+            for (int i = 0; i < 3; i++) {
+                partition.getOrCreate(i, _ -> new Native(live));
+            }
+            for (int i = 0; i < 3; i++) {
+                assertEquals(RuntimeParametersCache.Outcome.HIT, partition.getOrCreate(i, _ -> new Native(live)).outcome());
+            }
+            assertEquals(3, partition.size());
+            assertEquals(3, live.get());
+        }
+        assertEquals(0, live.get());
     }
 
     private static Object outcome(Supplier<Object> call) {

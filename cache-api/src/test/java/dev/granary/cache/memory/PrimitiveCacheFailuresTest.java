@@ -177,4 +177,33 @@ class PrimitiveCacheFailuresTest {
         assertEquals("fine", ofA.get("a", _ -> "fine"));
         assertEquals("fine", ofB.get("b", _ -> "fine"));
     }
+
+    @Test
+    @DisplayName("M6 who waited for a build that failed does not close a circle: its builder may ask at once for what the waiter builds")
+    void noCircleAfterFailure() {
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int round = 0; round < 200; round++) { // the waiter is mostly, and not always, still asleep when its builder asks
+                    String fails = "fails " + round;
+                    String waits = "waits " + round;
+                    CountDownLatch building = new CountDownLatch(1);
+                    Future<String> waiter = threads.submit(() -> cache.get(waits, _ -> {
+                        building.await();
+                        try {
+                            return cache.get(fails, _ -> fail(new IOException("in both")));
+                        } catch (IOException e) {
+                            return "after the failure";
+                        }
+                    }));
+                    assertThrows(IOException.class, () -> cache.get(fails, _ -> {
+                        building.countDown();
+                        awaitWaiters(1);
+                        return fail(new IOException("in both"));
+                    }));
+                    assertEquals("after the failure", cache.get(waits, _ -> "built twice"));
+                    assertEquals("after the failure", waiter.get());
+                }
+            }
+        });
+    }
 }

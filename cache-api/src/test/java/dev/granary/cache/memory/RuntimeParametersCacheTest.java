@@ -286,6 +286,77 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
+    @DisplayName("M3 after a builder that failed, also inside of another one, values that leave are closed as before")
+    void failedBuilder() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
+        assertThrows(IllegalStateException.class, () -> partition.getOrCreate(1, _ -> partition.getOrCreate(2, _ -> {
+            throw new IllegalStateException("on purpose");
+        }).value()));
+        for (int key = 3; key < 6; key++) {
+            partition.getOrCreate(key, number -> new Native(closed, number));
+        }
+        assertEquals(List.of(3, 4), closed);
+    }
+
+    @Test
+    @DisplayName("M3 a builder that lowers the capacity: what leaves is closed behind it; no listener hears of the empty value")
+    void loweredWhileBuilding() {
+        List<Integer> closed = new ArrayList<>();
+        RuntimeParametersCache cache = new RuntimeParametersCache(2);
+        var partition = cache.partition(Integer.class, Native.class);
+        partition.getOrCreate(1, key -> new Native(closed, key));
+        partition.getOrCreate(2, key -> {
+            cache.partition(Integer.class, Native.class, 0);
+            assertEquals(List.of(), closed, "the builder may use it");
+            return new Native(closed, key);
+        });
+        assertEquals(List.of(1), closed);
+        List<Integer> told = new ArrayList<>();
+        var heard = cache.partition(Integer.class, String.class, 0, (key, _) -> told.add(key));
+        heard.getOrCreate(1, _ -> null);
+        heard.getOrCreate(2, _ -> "not kept");
+        heard.getOrCreate(3, _ -> null);
+        assertEquals(List.of(2), told);
+    }
+
+    @Test
+    @DisplayName("M3 a listener hears of what leaves after it was given, and may ask a cache that closes for more, of which nothing is kept")
+    void listenerFromNowOn() {
+        List<Integer> closed = new ArrayList<>();
+        List<Integer> told = new ArrayList<>();
+        List<Integer> capacities = new ArrayList<>();
+        RuntimeParametersCache cache = new RuntimeParametersCache(2);
+        var partition = cache.partition(Integer.class, Native.class);
+        partition.getOrCreate(1, key -> new Native(closed, key));
+        partition.getOrCreate(2, key -> new Native(closed, key));
+        cache.partition(Integer.class, Native.class, 1, (key, _) -> {
+            told.add(key);
+            capacities.add(cache.partition(String.class, String.class).capacity());
+            capacities.add(cache.partition(Long.class, String.class).capacity());
+        });
+        assertEquals(List.of(1), closed, "that left before");
+        cache.partition(Byte.class, String.class);
+        cache.close();
+        assertEquals(List.of(2), told);
+        assertEquals(List.of(0, 0), capacities);
+        assertEquals(List.of(1), closed);
+    }
+
+    @Test
+    @DisplayName("M3 A7 closing a value that leaves was interrupted: the thread keeps that status, and the call ends")
+    void closingInterrupted() {
+        RuntimeParametersCache cache = new RuntimeParametersCache(1);
+        var partition = cache.partition(Integer.class, AutoCloseable.class);
+        partition.getOrCreate(1, _ -> () -> {
+            throw new InterruptedException("on purpose");
+        });
+        cache.close();
+        assertTrue(Thread.interrupted());
+        assertEquals(0, partition.size());
+    }
+
+    @Test
     @DisplayName("M3 a listener hears of each value that leaves, with its key, instead of its being closed; it may use the cache, and its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();

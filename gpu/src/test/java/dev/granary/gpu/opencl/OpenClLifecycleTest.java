@@ -214,6 +214,24 @@ class OpenClLifecycleTest {
             refused.close();
             assertEquals(0, binding.buffers());
             kernels.close();
+
+            KernelDescriptor two = KernelDescriptor.builder(engine.target(), "two")
+                    .source("kernel void two(global int* o, int n) { o[get_global_id(0)] = n; }").build();
+            try (OpenClKernels more = engine.load(engine.create(two))) {
+                OpenClBuffer held = engine.buffer(16);
+                assertThrows(IllegalArgumentException.class, () -> more.launch("two", Geometry.of(4).local(4), held, "no number"));
+                held.close();
+                assertEquals(0, binding.buffers(), "the launch that was refused holds it no more");
+
+                OpenClBuffer asked = engine.buffer(16);
+                binding.closing = () -> {
+                    asked.close();
+                    assertThrows(IllegalStateException.class, () -> asked.slice(0, 4));
+                };
+                more.launch("two", Geometry.of(4).local(4), asked, 1);
+                assertEquals(1, binding.aliveMeanwhile, "freed in use");
+                assertEquals(0, binding.buffers(), "who asked for it when it was closed does not hold it");
+            }
         }
         assertEquals(Map.of(), binding.alive());
     }

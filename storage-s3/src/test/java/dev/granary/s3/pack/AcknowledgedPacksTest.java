@@ -140,7 +140,7 @@ class AcknowledgedPacksTest {
     }
 
     /** Amazon without s3:ListBucket: 403 for whatever is not there. */
-    private static final class WithoutListing extends ForwardingStore {
+    static final class WithoutListing extends ForwardingStore {
         private static final Failure NO = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
         WithoutListing(ObjectStore to) {

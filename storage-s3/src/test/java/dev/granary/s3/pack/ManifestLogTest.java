@@ -12,10 +12,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.TimeLimited;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -171,6 +176,115 @@ class ManifestLogTest {
             assertEquals(i, newest(known).number());
             assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
         }
+    }
+
+    @Test
+    @DisplayName("R18 B4 what a reader knows is the newest one only while the bucket has those bytes: not of another chain, and not cut")
+    void replacedInPlace() {
+        Manifest known = chain(2);
+        hint("2");
+        assertSame(known, newest(known));
+        Manifest other = new Manifest(2, known.loose(), List.of(TestPacks.info(packs.random(), 1)), List.of());
+        assertEquals(known.encode().length, other.encode().length);
+        place(other);
+        assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        byte[] whole = known.encode();
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new Marks(SOMEBODY.putId(), Sha256.of(whole).hex()));
+        assertEquals(newest(Manifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+        for (Manifest stripped : List.of(known, other)) { // by a proxy that keeps no metadata
+            byte[] body = stripped.encode();
+            store.place(TestPacks.KEYS.manifest(2), body, Marks.NONE);
+            assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        }
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), Marks.NONE);
+        assertEquals(newest(Manifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+    }
+
+    @Test
+    @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
+    void removedBehind403() {
+        Manifest known = chain(3);
+        Manifest last = new Manifest(6, Manifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        place(last);
+        hint("6");
+        store.remove(TestPacks.KEYS.manifest(3));
+        ManifestLog.Newest newest = packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
+        assertEquals(6, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    /** A look-up's store: requests must end soon, so nothing may be listed. */
+    private static final class ForLookUp extends ForwardingStore implements TimeLimited {
+        ForLookUp(ObjectStore to) {
+            super(to);
+        }
+
+        @Override
+        public long roomNanos() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
+            throw new AssertionError("a look-up lists nothing");
+        }
+    }
+
+    private Manifest alone(long number) {
+        Manifest manifest = new Manifest(number, Manifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        place(manifest);
+        return manifest;
+    }
+
+    @Test
+    @DisplayName("B5 the hint names a manifest that is gone: a look-up goes on from there without a listing, or says that it cannot")
+    void goneForLookUps() {
+        ObjectStore lookUp = new ForLookUp(store);
+        hint("0");
+        assertEquals(new ManifestLog.Newest.Found(Manifest.NONE), packs.log(lookUp).newest(Manifest.NONE), "the first commit is under way");
+        hint("5");
+        alone(8);
+        ManifestLog.Newest newest = packs.log(lookUp).newest(Manifest.NONE);
+        assertTrue(assertInstanceOf(ManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
+        assertEquals(8, newest(Manifest.NONE).number(), "who may list finds it");
+        alone(6);
+        alone(7);
+        newest = packs.log(lookUp).newest(Manifest.NONE);
+        assertEquals(8, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    @Test
+    @DisplayName("B5 B2 the hint names a manifest that is gone, and nothing may be listed: nobody can say, whoever asks, and nothing is absent")
+    void goneAndNotListed() {
+        hint("5");
+        alone(8);
+        ManifestLog limited = packs.log(new AcknowledgedPacksTest.WithoutListing(store));
+        for (ManifestLog.Newest newest : List.of(limited.newest(Manifest.NONE), limited.confirmed())) {
+            assertTrue(assertInstanceOf(ManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("allow s3:ListBucket"));
+        }
+    }
+
+    @Test
+    @DisplayName("B5 of a listing only manifests count, the last ones, and what came after it as well")
+    void listed() {
+        hint("5");
+        for (int i = 20; i <= 50; i++) {
+            alone(i);
+        }
+        store.place(TestPacks.KEYS.manifest(60), new byte[30], Marks.NONE); // a page of a proxy
+        alone((1L << 40) + 1); // no number that commits reach
+        alone(51);
+        ObjectStore behind = new ForwardingStore(store) {
+            @Override
+            public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
+                return super.list(prefix, object -> {
+                    if (!object.key().equals(TestPacks.KEYS.manifest(51))) {
+                        visitor.accept(object);
+                    }
+                });
+            }
+        };
+        ManifestLog.Newest newest = packs.log(behind).newest(Manifest.NONE);
+        assertEquals(51, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
     @Test
