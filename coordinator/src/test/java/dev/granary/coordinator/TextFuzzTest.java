@@ -25,8 +25,11 @@ import dev.granary.coordinator.manifest.ManifestKernel;
 import dev.granary.coordinator.tree.TreeExport;
 import dev.granary.coordinator.tree.TreeImport;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -53,6 +56,20 @@ class TextFuzzTest {
         return Stream.of(texts).map(text -> text.getBytes(UTF_8)).toList();
     }
 
+    /** Runs {@code target}, whose parser reads {@code file}, on inputs that are written to it. The file stays open: opening it costs as much as a parser. */
+    private static void run(Path file, FuzzTarget target, long runs) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            Fuzzer.run(new FuzzTarget(target.name(), target.seeds(), target.dictionary(), target.repair(), target.documented(), target.bytesPerByte(), bytes -> {
+                ByteBuffer all = ByteBuffer.wrap(bytes);
+                while (all.hasRemaining()) {
+                    channel.write(all, all.position());
+                }
+                channel.truncate(bytes.length);
+                target.parser().parse(bytes);
+            }), runs);
+        }
+    }
+
     private static void checkMessage(Exception e) {
         String message = String.valueOf(e.getMessage());
         assertFalse(message.contains("//u:p@"), message);
@@ -63,7 +80,7 @@ class TextFuzzTest {
     @DisplayName("Fuzz: a manifest is read, or its mistake is told with line and column")
     void manifest() throws Exception {
         Path file = directory.resolve("kernels.toml");
-        Fuzzer.run(FuzzTarget.of("kernels.toml", texts("""
+        run(file, FuzzTarget.of("kernels.toml", texts("""
                 [[kernel]]
                 name = "gemm"
                 source = "src/gemm.cl"
@@ -71,8 +88,9 @@ class TextFuzzTest {
                 options = '-D TILE=16 -I extra -DS="a b"'
                 entry = ["gemm"]
                 geometry = { global = [1024, 512], local = [16, 16] }
-                """, "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n", "kernel = [{name = 'a', source = 'b'}]\na.b.c = 1979-05-27T07:32:00-08:00\n"), bytes -> {
-            Files.write(file, bytes);
+                """, "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n", "kernel = [{name = 'a', source = 'b'}]\na.b.c = 1979-05-27T07:32:00-08:00\n",
+                kernel("include = [\"i\", '../s']"), kernel("options = '-D A=1 -I x'"), kernel("options = '-DS=\"a b\"'"), kernel("entry = [\"gemm\"]"),
+                kernel("geometry = { global = [8, 4], local = [2] }"), kernel("geometry.global = [0x10]"), "kernel = [{name='a',source='b'},{name='a',source='c'}]"), bytes -> {
             try {
                 for (ManifestKernel kernel : Manifest.read(file).kernels()) {
                     assertFalse(kernel.name().isBlank());
@@ -83,12 +101,16 @@ class TextFuzzTest {
         }).words(TOML_WORDS).allocating(40_000), runs(50));
     }
 
+    private static String kernel(String more) {
+        return "[[kernel]]\nname='k'\nsource='s'\n" + more;
+    }
+
     @Test
     @DisplayName("Fuzz: a configuration file is read, or its mistake is told")
     void configuration() throws Exception {
         Path file = directory.resolve("config.toml");
         Map<String, String> environment = Map.of("GRANARY_CONFIG", file.toString(), "HOME", directory.toString());
-        Fuzzer.run(FuzzTarget.of("configuration", texts("""
+        run(file, FuzzTarget.of("configuration", texts("""
                 bucket = ["s3://team/x?access=read&endpoint=https://s3.example.com&region=eu-central-1", "s3://b-b"]
                 endpoint = "http://127.0.0.1:9000"
                 client = "minio"
@@ -98,8 +120,9 @@ class TextFuzzTest {
                 local-wait = 60
                 primitive-cache-capacity = 10
                 constant-tensor-cache-capacity = "cpu:10240;gpu:2048:COST"
-                """, "capacity = 500\nbucket = 's3://u:p@x'\n"), bytes -> {
-            Files.write(file, bytes);
+                """, "capacity = 500\nbucket = 's3://u:p@x'\n", "bucket = ['s3://a', \"s3://b?access=read\"]", "client = 'aws'\nendpoint = 'https://h:1'", "dir = '~/x'",
+                "eviction = \"lru\"", "local-wait = '500ms'", "primitive-cache-capacity = 10", "primitive-cache-policy = 'lru'",
+                "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'", "network-dir = 'refuse'"), bytes -> {
             try {
                 assertFalse(GranaryConfig.builder().environment(environment).build().toString().isEmpty());
             } catch (ConfigException e) {
@@ -148,8 +171,7 @@ class TextFuzzTest {
         }
         for (int i = 0; i < files.size(); i++) {
             Path file = files.get(i);
-            Fuzzer.run(FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
-                Files.write(file, bytes);
+            run(file, FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
                 TreeImport tree = TreeImport.from(root);
                 tree.all(entry -> {
                     EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
@@ -170,8 +192,7 @@ class TextFuzzTest {
         Files.writeString(directory.resolve("a.h"), "int a;");
         ManifestKernel kernel = new ManifestKernel("k", source, List.of(), List.of(), List.of(), Optional.empty());
         Target target = new Target(Backend.OPENCL, "v", "d", "1");
-        Fuzzer.run(FuzzTarget.of("kernel files", texts("#include \"a.h\"\nkernel void k() {}\n", "#define H <a.h>\n#include H\n"), bytes -> {
-            Files.write(source, bytes);
+        run(source, FuzzTarget.of("kernel files", texts("#include \"a.h\"\nkernel void k() {}\n", "#define H <a.h>\n#include H\n"), bytes -> {
             KernelFiles.descriptor(kernel, target).getId();
         }).words(List.of("#include ", "\"a.h\"", "<", ">", "..", "/", " ", "\u3000", "??=", "\\\n", "\0", "~", "./")).throwing(IOException.class).allocating(2000), runs(50));
     }

@@ -18,7 +18,7 @@ public final class Fuzzer {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;
-    private static final int TOLD_INPUTS = 10_000; // a campaign that is ended has told how far it came
+    private static final int TOLD_INPUTS = 250_000; // a campaign that is ended has told how far it came
 
     private final FuzzTarget target;
     private long largest;
