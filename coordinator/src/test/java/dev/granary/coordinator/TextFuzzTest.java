@@ -31,7 +31,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -135,22 +134,20 @@ class TextFuzzTest {
     @DisplayName("Fuzz: values of the environment are taken, or told as a mistake")
     void environment() throws Exception {
         List<String> names = List.of("GRANARY_BUCKET", "GRANARY_S3_ENDPOINT", "GRANARY_CAPACITY", "GRANARY_LOCAL_WAIT", "GRANARY_DIR",
-                "XDG_CACHE_HOME", "GRANARY_EVICTION");
-        Map<String, String> home = Map.of("HOME", directory.toString(), "GRANARY_CONFIG", Files.writeString(directory.resolve("empty"), "").toString());
-        Fuzzer.run(FuzzTarget.of("environment", texts("s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "http://h:9000", "4GiB", "60s", "500ms", "/x/y", "cpu:10;gpu:2048:COST",
-                "lru"), bytes -> {
-            String value = new String(bytes, UTF_8).replace('\0', '0');
-            ConstantLimits.parse(value);
-            for (String name : names) {
-                Map<String, String> all = new HashMap<>(home);
-                all.put(name, value);
-                try {
-                    assertFalse(GranaryConfig.builder().environment(all).build().toString().isEmpty());
-                } catch (ConfigException e) {
-                    checkMessage(e);
-                }
+                "XDG_CACHE_HOME", "GRANARY_EVICTION", "GRANARY_S3_CLIENT", "GRANARY_NETWORK_DIR");
+        List<String> values = List.of("0s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "0s3://abc s3://abd?client=minio", "1http://h:9000", "1https://[::1]/x", "24GiB", "2500",
+                "360s", "3500ms", "32 m", "4/x/y", "4x", "5/x/y", "6lru", "6fifo", "7minio", "8allow", "cpu:10;gpu:2048:COST"); // each after its variable's number
+        Fuzzer.run(FuzzTarget.of("environment", texts(values.toArray(String[]::new)), bytes -> {
+            String text = new String(bytes, UTF_8).replace('\0', '0');
+            ConstantLimits.parse(text);
+            String name = text.isEmpty() ? names.getFirst() : names.get(Math.floorMod(text.charAt(0) - '0', names.size()));
+            Map<String, String> all = Map.of("HOME", directory.toString(), name, text.isEmpty() ? "" : text.substring(1)); // and no configuration file
+            try {
+                assertFalse(GranaryConfig.builder().environment(all).build().toString().isEmpty());
+            } catch (ConfigException e) {
+                checkMessage(e);
             }
-        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~")).allocating(20_000), runs(20));
+        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~", "access=", "client=", ",")).allocating(20_000), runs(20));
     }
 
     @Test
