@@ -32,6 +32,11 @@ public final class ListingFuzz {
 
     private ListingFuzz() {}
 
+    /** How many inputs a client gets without a socket: few in the build, since most of their time goes into the loading of the client. */
+    public static long runs() {
+        return Long.getLong("granary.fuzz.runs", 100);
+    }
+
     /**
      * Mutated listings, each of which the store gets as the answer to its requests.
      *

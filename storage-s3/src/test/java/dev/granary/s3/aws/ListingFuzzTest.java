@@ -24,7 +24,7 @@ class ListingFuzzTest {
         Server server = new Server();
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
         try (ObjectStore store = AwsTransport.open(connection, new Traffic(), () -> server)) {
-            Fuzzer.run(ListingFuzz.of("listing AWS, no socket", body -> server.body = body, store));
+            Fuzzer.run(ListingFuzz.of("listing AWS, no socket", body -> server.body = body, store), ListingFuzz.runs());
         }
     }
 

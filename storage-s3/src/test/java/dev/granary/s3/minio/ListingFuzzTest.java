@@ -30,7 +30,7 @@ class ListingFuzzTest {
     void listing() {
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
         try (ObjectStore store = MinioTransport.open(connection, new Traffic(), this::withoutSocket)) {
-            Fuzzer.run(ListingFuzz.of("listing MinIO, no socket", bytes -> body = bytes, store));
+            Fuzzer.run(ListingFuzz.of("listing MinIO, no socket", bytes -> body = bytes, store), ListingFuzz.runs());
         }
     }
 
