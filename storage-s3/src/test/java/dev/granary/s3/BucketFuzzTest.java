@@ -38,7 +38,7 @@ class BucketFuzzTest {
         try (BadServer server = new BadServer();
                 ObjectStore store = ObjectStores.open(S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret")
                         .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
-            Fuzzer.run(ListingFuzz.of("listing " + client, bytes -> server.answer(BadServer.body(200, "application/xml", bytes)), store), LISTINGS);
+            ListingFuzz.run("listing " + client, bytes -> server.answer(BadServer.body(200, "application/xml", bytes)), store, LISTINGS);
         }
     }
 }

@@ -1,6 +1,5 @@
 package dev.granary.s3.aws;
 
-import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.ListingFuzz;
 import dev.granary.s3.S3Config;
 import dev.granary.s3.store.ObjectStore;
@@ -24,7 +23,7 @@ class ListingFuzzTest {
         Server server = new Server();
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
         try (ObjectStore store = AwsTransport.open(connection, new Traffic(), () -> server)) {
-            Fuzzer.run(ListingFuzz.of("listing AWS, no socket", body -> server.body = body, store), ListingFuzz.runs());
+            ListingFuzz.run("listing AWS, no socket", body -> server.body = body, store, ListingFuzz.runs());
         }
     }
 

@@ -1,6 +1,5 @@
 package dev.granary.s3.minio;
 
-import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.ListingFuzz;
 import dev.granary.s3.S3Config;
 import dev.granary.s3.store.ObjectStore;
@@ -30,7 +29,7 @@ class ListingFuzzTest {
     void listing() {
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
         try (ObjectStore store = MinioTransport.open(connection, new Traffic(), this::withoutSocket)) {
-            Fuzzer.run(ListingFuzz.of("listing MinIO, no socket", bytes -> body = bytes, store), ListingFuzz.runs());
+            ListingFuzz.run("listing MinIO, no socket", bytes -> body = bytes, store, ListingFuzz.runs());
         }
     }
 
