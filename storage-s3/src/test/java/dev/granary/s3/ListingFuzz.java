@@ -21,7 +21,7 @@ public final class ListingFuzz {
     private static final String FUTURE = "<LastModified>+1000000000-01-01T00:00:00Z</LastModified>";
     private static final List<String> SEEDS = List.of(
             HEAD + "<Name>bucket</Name><Prefix>p/</Prefix><KeyCount>2</KeyCount><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>" + OBJECT
-                    + "<Contents><Key>p/c</Key><ETag>e</ETag><Size>2</Size></Contents><EncodingType>url</EncodingType></ListBucketResult>",
+                    + "<Contents><Key>p/c</Key><LastModified>2026-11-21T00:00:00Z</LastModified><ETag>e</ETag><Size>2</Size></Contents><EncodingType>url</EncodingType></ListBucketResult>",
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT + "</ListBucketResult>",
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT.replaceAll("<Key>.*</Key>", "") + "</ListBucketResult>",
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT.replaceAll("<LastM.*dified>", FUTURE) + "</ListBucketResult>",
