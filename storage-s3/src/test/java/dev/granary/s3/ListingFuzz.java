@@ -25,6 +25,7 @@ public final class ListingFuzz {
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT + "</ListBucketResult>",
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT.replaceAll("<Key>.*</Key>", "") + "</ListBucketResult>",
             HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT.replaceAll("<LastM.*dified>", FUTURE) + "</ListBucketResult>",
+            HEAD + "<IsTruncated>false</IsTruncated>" + OBJECT.replace("<Size>1<", "<Size>-1<") + "</ListBucketResult>",
             HEAD + "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>" + OBJECT + "</ListBucketResult>",
             "<ListBucketResult><IsTruncated>false</IsTruncated><EncodingType>url</EncodingType></ListBucketResult>");
     private static final List<String> WORDS = List.of("<Contents>", "</Contents>", "<Key>", "</Key>", "<Key/>", "<Size>-1</Size>", "<Size>99999999999999999999</Size>", FUTURE,
