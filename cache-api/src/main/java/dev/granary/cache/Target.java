@@ -61,11 +61,28 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     private static String shortened(String part) {
-        String safe = part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-").replaceAll("^[-.]+|[-.]+$", "");
+        String safe = withoutMarksAround(part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-"));
         if (safe.isEmpty()) {
             return "x";
         }
         return safe.length() <= PART_LIMIT ? safe : safe.substring(0, PART_LIMIT);
+    }
+
+    /** By hand: a regular expression for the end is tried at each mark of a long run, and stored keys can hold millions. */
+    private static String withoutMarksAround(String text) {
+        int start = 0;
+        int end = text.length();
+        while (start < end && isMark(text.charAt(start))) {
+            start++;
+        }
+        while (start < end && isMark(text.charAt(end - 1))) {
+            end--;
+        }
+        return text.substring(start, end);
+    }
+
+    private static boolean isMark(char c) {
+        return c == '-' || c == '.';
     }
 
     private static void requireText(String part, String name) {

@@ -3,12 +3,15 @@ package dev.granary.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.Seed;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -93,5 +96,28 @@ class TargetTest {
         assertEquals(Optional.empty(), Backend.ofPath("OpenCL"));
         assertEquals("opencl", Backend.OPENCL.path());
         assertEquals("level-zero", Backend.LEVEL_ZERO.path());
+    }
+
+    @Test
+    @DisplayName("F12 names are the same as ever, and a part of a million marks has one, too")
+    void marks() {
+        SplittableRandom random = Seed.random("marks");
+        for (int i = 0; i < 2000; i++) {
+            StringBuilder part = new StringBuilder("x");
+            for (int left = random.nextInt(12); left > 0; left--) {
+                part.insert(random.nextInt(part.length() + 1), ".-._ aZ9\u00e9".charAt(random.nextInt(9)));
+            }
+            String wanted = part.toString().toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-").replaceAll("^[-.]+|[-.]+$", "");
+            assertEquals(wanted, nameOfDevice(part.toString()));
+        }
+        String many = ".".repeat(1 << 20);
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> { // a quadratic search takes far longer
+            assertEquals("a" + many.substring(0, 59), nameOfDevice(many + "a" + many + "b" + many));
+            assertEquals("x", nameOfDevice(many));
+        });
+    }
+
+    private static String nameOfDevice(String device) {
+        return new Target(Backend.OPENCL, "v", device, "d").name().replaceAll("^v_|_d_[0-9a-f]{12}$", "");
     }
 }

@@ -25,10 +25,12 @@ import dev.granary.coordinator.manifest.ManifestKernel;
 import dev.granary.coordinator.tree.TreeExport;
 import dev.granary.coordinator.tree.TreeImport;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -53,6 +55,20 @@ class TextFuzzTest {
         return Stream.of(texts).map(text -> text.getBytes(UTF_8)).toList();
     }
 
+    /** Runs {@code target}, whose parser reads {@code file}, on inputs that are written to it. The file stays open: opening it costs as much as a parser. */
+    private static void run(Path file, FuzzTarget target, long runs) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            Fuzzer.run(new FuzzTarget(target.name(), target.seeds(), target.dictionary(), target.repair(), target.documented(), target.bytesPerByte(), bytes -> {
+                ByteBuffer all = ByteBuffer.wrap(bytes);
+                while (all.hasRemaining()) {
+                    channel.write(all, all.position());
+                }
+                channel.truncate(bytes.length);
+                target.parser().parse(bytes);
+            }), runs);
+        }
+    }
+
     private static void checkMessage(Exception e) {
         String message = String.valueOf(e.getMessage());
         assertFalse(message.contains("//u:p@"), message);
@@ -63,7 +79,7 @@ class TextFuzzTest {
     @DisplayName("Fuzz: a manifest is read, or its mistake is told with line and column")
     void manifest() throws Exception {
         Path file = directory.resolve("kernels.toml");
-        Fuzzer.run(FuzzTarget.of("kernels.toml", texts("""
+        run(file, FuzzTarget.of("kernels.toml", texts("""
                 [[kernel]]
                 name = "gemm"
                 source = "src/gemm.cl"
@@ -71,8 +87,9 @@ class TextFuzzTest {
                 options = '-D TILE=16 -I extra -DS="a b"'
                 entry = ["gemm"]
                 geometry = { global = [1024, 512], local = [16, 16] }
-                """, "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n", "kernel = [{name = 'a', source = 'b'}]\na.b.c = 1979-05-27T07:32:00-08:00\n"), bytes -> {
-            Files.write(file, bytes);
+                """, "[[kernel]]\nname='k'\nsource=\"\"\"a\nb\"\"\"\n", "kernel = [{name = 'a', source = 'b'}]\na.b.c = 1979-05-27T07:32:00-08:00\n",
+                kernel("include = [\"i\", '../s']"), kernel("options = '-D A=1 -I x'"), kernel("options = '-DS=\"a b\"'"), kernel("entry = [\"gemm\"]"),
+                kernel("geometry = { global = [8, 4], local = [2] }"), kernel("geometry.global = [0x10]"), "kernel = [{name='a',source='b'},{name='a',source='c'}]"), bytes -> {
             try {
                 for (ManifestKernel kernel : Manifest.read(file).kernels()) {
                     assertFalse(kernel.name().isBlank());
@@ -83,12 +100,16 @@ class TextFuzzTest {
         }).words(TOML_WORDS).allocating(40_000), runs(50));
     }
 
+    private static String kernel(String more) {
+        return "[[kernel]]\nname='k'\nsource='s'\n" + more;
+    }
+
     @Test
     @DisplayName("Fuzz: a configuration file is read, or its mistake is told")
     void configuration() throws Exception {
         Path file = directory.resolve("config.toml");
         Map<String, String> environment = Map.of("GRANARY_CONFIG", file.toString(), "HOME", directory.toString());
-        Fuzzer.run(FuzzTarget.of("configuration", texts("""
+        run(file, FuzzTarget.of("configuration", texts("""
                 bucket = ["s3://team/x?access=read&endpoint=https://s3.example.com&region=eu-central-1", "s3://b-b"]
                 endpoint = "http://127.0.0.1:9000"
                 client = "minio"
@@ -98,8 +119,9 @@ class TextFuzzTest {
                 local-wait = 60
                 primitive-cache-capacity = 10
                 constant-tensor-cache-capacity = "cpu:10240;gpu:2048:COST"
-                """, "capacity = 500\nbucket = 's3://u:p@x'\n"), bytes -> {
-            Files.write(file, bytes);
+                """, "capacity = 500\nbucket = 's3://u:p@x'\n", "bucket = ['s3://a', \"s3://b?access=read\"]", "client = 'aws'\nendpoint = 'https://h:1'", "dir = '~/x'",
+                "eviction = \"lru\"", "local-wait = '500ms'", "primitive-cache-capacity = 10", "primitive-cache-policy = 'lru'",
+                "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'", "network-dir = 'refuse'"), bytes -> {
             try {
                 assertFalse(GranaryConfig.builder().environment(environment).build().toString().isEmpty());
             } catch (ConfigException e) {
@@ -112,22 +134,20 @@ class TextFuzzTest {
     @DisplayName("Fuzz: values of the environment are taken, or told as a mistake")
     void environment() throws Exception {
         List<String> names = List.of("GRANARY_BUCKET", "GRANARY_S3_ENDPOINT", "GRANARY_CAPACITY", "GRANARY_LOCAL_WAIT", "GRANARY_DIR",
-                "XDG_CACHE_HOME", "GRANARY_EVICTION");
-        Map<String, String> home = Map.of("HOME", directory.toString(), "GRANARY_CONFIG", Files.writeString(directory.resolve("empty"), "").toString());
-        Fuzzer.run(FuzzTarget.of("environment", texts("s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "http://h:9000", "4GiB", "60s", "500ms", "/x/y", "cpu:10;gpu:2048:COST",
-                "lru"), bytes -> {
-            String value = new String(bytes, UTF_8).replace('\0', '0');
-            ConstantLimits.parse(value);
-            for (String name : names) {
-                Map<String, String> all = new HashMap<>(home);
-                all.put(name, value);
-                try {
-                    assertFalse(GranaryConfig.builder().environment(all).build().toString().isEmpty());
-                } catch (ConfigException e) {
-                    checkMessage(e);
-                }
+                "XDG_CACHE_HOME", "GRANARY_EVICTION", "GRANARY_S3_CLIENT", "GRANARY_NETWORK_DIR");
+        List<String> values = List.of("0s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b", "0s3://abc s3://abd?client=minio", "1http://h:9000", "1https://[::1]/x", "24GiB", "2500",
+                "360s", "3500ms", "32 m", "4/x/y", "4x", "5/x/y", "6lru", "6fifo", "7minio", "8allow", "cpu:10;gpu:2048:COST"); // each after its variable's number
+        Fuzzer.run(FuzzTarget.of("environment", texts(values.toArray(String[]::new)), bytes -> {
+            String text = new String(bytes, UTF_8).replace('\0', '0');
+            ConstantLimits.parse(text);
+            String name = text.isEmpty() ? names.getFirst() : names.get(Math.floorMod(text.charAt(0) - '0', names.size()));
+            Map<String, String> all = Map.of("HOME", directory.toString(), name, text.isEmpty() ? "" : text.substring(1)); // and no configuration file
+            try {
+                assertFalse(GranaryConfig.builder().environment(all).build().toString().isEmpty());
+            } catch (ConfigException e) {
+                checkMessage(e);
             }
-        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~")).allocating(20_000), runs(20));
+        }).words(List.of("s3://", "?", "&", "=", "GiB", "ms", "-", "99999999999999999999", "\u0661", "//u:p@", "http://[", "%", "..", "~", "access=", "client=", ",")).allocating(20_000), runs(20));
     }
 
     @Test
@@ -148,8 +168,7 @@ class TextFuzzTest {
         }
         for (int i = 0; i < files.size(); i++) {
             Path file = files.get(i);
-            Fuzzer.run(FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
-                Files.write(file, bytes);
+            run(file, FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
                 TreeImport tree = TreeImport.from(root);
                 tree.all(entry -> {
                     EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
@@ -170,8 +189,7 @@ class TextFuzzTest {
         Files.writeString(directory.resolve("a.h"), "int a;");
         ManifestKernel kernel = new ManifestKernel("k", source, List.of(), List.of(), List.of(), Optional.empty());
         Target target = new Target(Backend.OPENCL, "v", "d", "1");
-        Fuzzer.run(FuzzTarget.of("kernel files", texts("#include \"a.h\"\nkernel void k() {}\n", "#define H <a.h>\n#include H\n"), bytes -> {
-            Files.write(source, bytes);
+        run(source, FuzzTarget.of("kernel files", texts("#include \"a.h\"\nkernel void k() {}\n", "#define H <a.h>\n#include H\n"), bytes -> {
             KernelFiles.descriptor(kernel, target).getId();
         }).words(List.of("#include ", "\"a.h\"", "<", ">", "..", "/", " ", "\u3000", "??=", "\\\n", "\0", "~", "./")).throwing(IOException.class).allocating(2000), runs(50));
     }

@@ -84,12 +84,15 @@ final class BadServer implements AutoCloseable {
     }
 
     static Answer body(int status, String type, String text) {
-        return body(status, type, text, "\"an-etag\"");
+        return body(status, type, text.getBytes(UTF_8));
     }
 
-    private static Answer body(int status, String type, String text, String etag) {
+    static Answer body(int status, String type, byte[] bytes) {
+        return body(status, type, bytes, "\"an-etag\"");
+    }
+
+    private static Answer body(int status, String type, byte[] bytes, String etag) {
         return exchange -> {
-            byte[] bytes = text.getBytes(UTF_8);
             exchange.getResponseHeaders().set("Content-Type", type);
             if (!etag.isEmpty()) {
                 exchange.getResponseHeaders().set("ETag", etag);
@@ -104,7 +107,7 @@ final class BadServer implements AutoCloseable {
 
     /** A page of HTML with status 200, as of a proxy that wants somebody to sign in; no ETag. */
     static Answer page() {
-        return body(200, "text/html", "<html><body>Sign in</body></html>", "");
+        return body(200, "text/html", "<html><body>Sign in</body></html>".getBytes(UTF_8), "");
     }
 
     /** An answer for reads, and another one for all else. */

@@ -18,6 +18,7 @@ public final class Fuzzer {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;
+    private static final int TOLD_INPUTS = 250_000; // a campaign that is ended has told how far it came
 
     private final FuzzTarget target;
     private long largest;
@@ -43,12 +44,19 @@ public final class Fuzzer {
             measured(seed.clone()); // loads the classes, too
             check(seed.clone());
         }
-        long start = System.nanoTime();
-        for (long i = 0; i < runs; i++) {
+        long start = THREADS.getCurrentThreadCpuTime();
+        for (long i = 1; i <= runs; i++) {
             check(mutator.next());
+            if (i % TOLD_INPUTS == 0 && i < runs) {
+                tell(i, start);
+            }
         }
-        System.out.printf("fuzz %s: %,d inputs in %,d ms, at most %,d bytes allocated beyond %d a byte%n", target.name(), runs,
-                (System.nanoTime() - start) / 1_000_000, largest, target.bytesPerByte());
+        tell(runs, start);
+    }
+
+    private void tell(long inputs, long start) {
+        System.out.printf("fuzz %s: %,d inputs in %,d ms of processor time, at most %,d bytes allocated beyond %d a byte%n", target.name(), inputs,
+                (THREADS.getCurrentThreadCpuTime() - start) / 1_000_000, largest, target.bytesPerByte());
     }
 
     private void check(byte[] input) {

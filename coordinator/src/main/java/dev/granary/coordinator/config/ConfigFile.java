@@ -74,7 +74,7 @@ final class ConfigFile {
 
     /** The value of a setting, or null where the file does not have it. */
     <T> @Nullable T value(Setting<T> setting) throws ConfigException {
-        Object value = values.get(setting.key());
+        Object value = values.get(List.of(setting.key())); // as a text it would be parsed, for its dots
         if (value == null) {
             return null;
         }

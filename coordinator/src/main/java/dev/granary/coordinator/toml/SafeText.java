@@ -14,7 +14,7 @@ public final class SafeText {
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u2028\\u2029]+");
 
     /** From a question mark, a number sign or an equals sign to the next bucket of a list. */
-    private static final Pattern VALUE = Pattern.compile("([?#=]).*?(?=[\\s,]+s3://|$)", Pattern.DOTALL);
+    private static final Pattern VALUE = Pattern.compile("([?#=]).*?(?=[\\s,]s3://|$)", Pattern.DOTALL);
 
     private SafeText() {}
 

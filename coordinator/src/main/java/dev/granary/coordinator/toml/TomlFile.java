@@ -5,7 +5,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.regex.Pattern;
 import org.tomlj.Toml;
 import org.tomlj.TomlParseError;
 import org.tomlj.TomlParseResult;
@@ -20,9 +19,6 @@ public final class TomlFile {
 
     /** The parser recurses at each bracket; no file that a person writes nests deeper. */
     static final int MAX_NESTING = 100;
-
-    /** The part between a scheme and an @: user and password, which no message may show. */
-    private static final Pattern CREDENTIALS = Pattern.compile("//.*@", Pattern.DOTALL);
 
     private TomlFile() {}
 
@@ -63,7 +59,14 @@ public final class TomlFile {
 
     /** A text of the file as messages may show it: without user information, in one line, and short. */
     public static String harmless(String text) {
-        return SafeText.inOneLine(CREDENTIALS.matcher(text).replaceAll("//...@"));
+        return SafeText.inOneLine(withoutCredentials(text));
+    }
+
+    /** Without user and password, which stand between a scheme and an @. By hand: a regular expression would begin anew at each slash of a long run. */
+    private static String withoutCredentials(String text) {
+        int slashes = text.indexOf("//");
+        int at = text.lastIndexOf('@');
+        return slashes >= 0 && at >= slashes + 2 ? text.substring(0, slashes) + "//...@" + text.substring(at + 1) : text;
     }
 
     /** The last line of the shortest beginning of {@code text}, in lines, at which the parser fails; found by halving. */

@@ -28,7 +28,14 @@ sealed interface TreeEntry {
     record Sound(Entry entry) implements TreeEntry {}
 
     /** Part of an entry, or one that its own files contradict. */
-    record Damaged(String detail) implements TreeEntry {}
+    record Damaged(String detail) implements TreeEntry {
+        private static final int MAX_CHARACTERS = 240;
+
+        /** Cuts the detail: it repeats what a file says, and those of all entries are kept until the end. */
+        public Damaged {
+            detail = detail.length() <= MAX_CHARACTERS ? detail : detail.substring(0, MAX_CHARACTERS) + "...";
+        }
+    }
 
     /** Another library's entry: its key is not one of ours. */
     record Foreign() implements TreeEntry {}

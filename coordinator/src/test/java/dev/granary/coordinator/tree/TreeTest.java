@@ -102,6 +102,22 @@ class TreeTest {
     }
 
     @Test
+    @DisplayName("F11 what a damaged entry is told by is short, whatever its about.txt says")
+    void longDetails() throws Exception {
+        Entry entry = entries.entry(10);
+        export(entry);
+        Path about = place(entry).resolve("about.txt");
+        String sound = Files.readString(about);
+        for (String wrong : List.of(sound.replaceAll("binary-bytes: .*", "binary-bytes: " + "x".repeat(100_000)), sound.replace("granary-entry: 1", "granary-entry: " + "y".repeat(100_000)),
+                sound + "binary-bytes: 10\n".repeat(10_000))) {
+            Files.writeString(about, wrong);
+            TreeImport.Problem problem = imported().problems().getFirst();
+            assertEquals("damaged", problem.reason());
+            assertTrue(problem.detail().length() <= 250, () -> problem.detail().length() + " characters");
+        }
+    }
+
+    @Test
     @DisplayName("F11 files longer than memory are a damaged entry, and the entries after it are imported")
     void moreThanMemory() throws Exception {
         Entry[] all = {entries.entry(10), entries.entry(11)};

@@ -5,6 +5,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.Traffic;
 import java.time.Duration;
+import java.util.function.Supplier;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
@@ -37,14 +38,19 @@ public final class AwsTransport {
 
     /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
     public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+        return open(connection, traffic, () -> Apache5HttpClient.builder()
+                .maxConnections(connection.maxConnections())
+                .connectionTimeout(connection.connectTimeout())
+                .connectionAcquisitionTimeout(connection.requestTimeout())
+                .socketTimeout(connection.requestTimeout())
+                .connectionMaxIdleTime(Duration.ofSeconds(30))
+                .build());
+    }
+
+    /** As {@link #open(BucketConnection, Traffic)}, over the client of HTTP that {@code wire} makes and the store closes. */
+    static ObjectStore open(BucketConnection connection, Traffic traffic, Supplier<SdkHttpClient> wire) {
         Region region = Surroundings.region(connection);
-        SdkHttpClient http = new WatchedHttpClient(Apache5HttpClient.builder()
-                        .maxConnections(connection.maxConnections())
-                        .connectionTimeout(connection.connectTimeout())
-                        .connectionAcquisitionTimeout(connection.requestTimeout())
-                        .socketTimeout(connection.requestTimeout())
-                        .connectionMaxIdleTime(Duration.ofSeconds(30))
-                        .build(), new StallDetector(connection.stallTimeout(), traffic));
+        SdkHttpClient http = new WatchedHttpClient(wire.get(), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(Surroundings.credentials(connection))

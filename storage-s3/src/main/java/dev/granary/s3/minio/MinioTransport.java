@@ -12,6 +12,7 @@ import io.minio.credentials.Provider;
 import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
 import okhttp3.Interceptor;
@@ -41,11 +42,16 @@ public final class MinioTransport {
 
     /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
     public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+        return open(connection, traffic, UnaryOperator.identity());
+    }
+
+    /** As {@link #open(BucketConnection, Traffic)}, over the client of HTTP that {@code changed} makes of the usual one. */
+    static ObjectStore open(BucketConnection connection, Traffic traffic, UnaryOperator<OkHttpClient.Builder> changed) {
         StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
-        OkHttpClient http = new OkHttpClient.Builder()
+        OkHttpClient http = changed.apply(new OkHttpClient.Builder()
                 .socketFactory(new PromptSockets())
                 .dispatcher(dispatcher)
                 .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
@@ -59,7 +65,7 @@ public final class MinioTransport {
                 .addNetworkInterceptor(new BoundedAnswers())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
-                .addNetworkInterceptor(MinioTransport::withoutRetryAfter)
+                .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))

@@ -2,6 +2,7 @@ package dev.granary.s3.store;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +17,8 @@ public final class Secrets {
     private static final Pattern USER_INFO = Pattern.compile("(?<=//)[^/?#\\s]*@");
     private static final Pattern QUERY = Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
 
-    /** Letters of both cases and digits in a long run, as in secret keys and session tokens; names of entries have one case, host names have dots. */
-    private static final Pattern TOKEN = Pattern.compile("(?=[A-Za-z0-9+/=_%-]*[a-z])(?=[A-Za-z0-9+/=_%-]*[A-Z])(?=[A-Za-z0-9+/=_%-]*[0-9])[A-Za-z0-9+/=_%-]{32,}");
+    /** A long run of letters and digits, taken whole: a search that began again within it would take the square of its length. */
+    private static final Pattern RUN = Pattern.compile("[A-Za-z0-9+/=_%-]{32,}+");
 
     private static final Deque<String> KNOWN = new ArrayDeque<>(); // its own lock
 
@@ -48,6 +49,16 @@ public final class Secrets {
         }
         hidden = USER_INFO.matcher(hidden).replaceAll("");
         hidden = QUERY.matcher(hidden).replaceAll("$1=" + HIDDEN);
-        return TOKEN.matcher(hidden).replaceAll(HIDDEN);
+        return withoutTokens(hidden);
+    }
+
+    /** Secret keys and session tokens have letters of both cases and digits in a long run; names of entries have one case, host names have dots. */
+    static String withoutTokens(CharSequence text) {
+        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? HIDDEN : Matcher.quoteReplacement(run.group()));
+    }
+
+    private static boolean isToken(String run) {
+        return run.chars().anyMatch(c -> c >= 'a' && c <= 'z') && run.chars().anyMatch(c -> c >= 'A' && c <= 'Z')
+                && run.chars().anyMatch(c -> c >= '0' && c <= '9');
     }
 }
