@@ -124,7 +124,7 @@ public final class ManifestLog {
     /** Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does. */
     void repairHint(Manifest newest) {
         try {
-            if (newest.number() > 0 && chain.hint().filter(hint -> hint.number() != newest.number()).isPresent()) {
+            if (newest.number() > 0 && chain.hint().filter(hint -> hint.number() == newest.number()).isEmpty()) {
                 lead(newest, Known.BEFORE);
             }
         } catch (NoAnswer e) {
@@ -137,7 +137,7 @@ public final class ManifestLog {
         return confirmed(Damaged.PASSED_BY);
     }
 
-    /** The newest manifest as a remover must know it: confirmed, and not damaged in the bucket either. */
+    /** The newest manifest as a remover must know it: confirmed, not damaged in the bucket either, and one to which look-ups come. */
     Newest confirmedWhole() {
         return confirmed(Damaged.UNAVAILABLE);
     }
@@ -147,10 +147,16 @@ public final class ManifestLog {
 
     private Newest confirmed(Damaged damaged) {
         try {
-            ManifestChain.Confirmed newest = chain.confirmed(Manifest.NONE, chain.hint().orElse(new ManifestChain.Hint(0, "", 0)));
-            return newest.isWhole() || damaged == Damaged.PASSED_BY
-                    ? new Newest.Found(newest.manifest())
-                    : new Newest.Unavailable("manifest " + newest.manifest().number() + " is damaged");
+            Optional<ManifestChain.Hint> hint = chain.hint();
+            ManifestChain.Confirmed newest = chain.confirmed(Manifest.NONE, hint.orElse(new ManifestChain.Hint(0, "", 0)));
+            long number = newest.manifest().number();
+            if (damaged == Damaged.PASSED_BY) {
+                return new Newest.Found(newest.manifest());
+            }
+            if (number > 0 && (hint.isEmpty() || !chain.isLedTo(number, hint.get()))) {
+                return new Newest.Unavailable("the hint does not lead to manifest " + number);
+            }
+            return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
         } catch (NoAnswer e) {
             return new Newest.Unavailable(e.failure().toString());
         }
@@ -377,6 +383,7 @@ public final class ManifestLog {
         byte[] text = ManifestChain.hintText(manifest.number());
         Led led = Led.UNKNOWN;
         for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
+            led = Led.UNKNOWN; // the hint may be gone since the last attempt
             try {
                 Optional<ManifestChain.Hint> now = chain.hint();
                 Way way = way(manifest, known, now);

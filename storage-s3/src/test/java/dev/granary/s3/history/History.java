@@ -49,6 +49,9 @@ final class History {
     private static final long KNOWN_MILLIS = TimeUnit.MINUTES.toMillis(10);
     private static final int ATTEMPTS = 5;
 
+    /** How often a process tries at the end: what happened before may open its circuit breaker still. */
+    private static final int LAST_ATTEMPTS = 2;
+
     /** So long a process may leave the bucket alone after trouble. */
     private static final long LEFT_ALONE_MILLIS = TimeUnit.SECONDS.toMillis(60);
 
@@ -495,7 +498,7 @@ final class History {
     }
 
     private Optional<String> anyKey() {
-        List<String> keys = bucket.objects().keySet().stream().filter(key -> !key.endsWith("granary.json")).toList();
+        List<String> keys = bucket.objects().keySet().stream().filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key)).toList();
         return keys.isEmpty() ? Optional.empty() : Optional.of(keys.get(random.nextInt(keys.size())));
     }
 
@@ -530,21 +533,31 @@ final class History {
             return; // nobody can find the newest manifest, which every publication tells
         }
         Machine first = publishing();
-        List<Entry> noted = List.copyOf(outbox.values());
-        calmly(first, "the outbox's rest", () -> populate(first, noted));
+        for (int attempt = 0; attempt < LAST_ATTEMPTS && !outbox.isEmpty(); attempt++) {
+            List<Entry> noted = List.copyOf(outbox.values());
+            calmly(first, "the outbox's rest", () -> populate(first, noted));
+            pass(true, LEFT_ALONE_MILLIS);
+        }
         handedOver.stream().filter(id -> !everAcknowledged.contains(id)).findFirst().ifPresent(id -> {
             throw new Violation(bucket.keepsMarks() ? outbox.containsKey(id) ? stuck(first) : Shape.B6_GIVEN_UP_AFTER_REFUSAL : Shape.S4_METADATA_STRIPPED,
                     Ledger.name(id) + " was handed over and is published by nobody");
         });
         Machine second = publishing();
         List<Entry> all = entries.stream().map(List::getFirst).toList();
-        calmly(second, "populate all", () -> populate(second, all));
-        all.stream().filter(entry -> ledger.acknowledged(entry.id()).isEmpty()).findFirst().ifPresent(entry -> {
+        for (int attempt = 0; attempt < LAST_ATTEMPTS && (attempt == 0 || all.stream().anyMatch(this::isUnacknowledged)); attempt++) {
+            calmly(second, "populate all", () -> populate(second, all));
+            pass(true, LEFT_ALONE_MILLIS);
+        }
+        all.stream().filter(this::isUnacknowledged).findFirst().ifPresent(entry -> {
             throw new Violation(bucket.keepsMarks() ? stuck(second) : Shape.S4_METADATA_STRIPPED, Ledger.name(entry.id()) + " cannot be published");
         });
         compactAtLast();
         Machine last = machines.get(random.nextInt(machines.size()));
         calmly(last, "warm", () -> warm(last));
+    }
+
+    private boolean isUnacknowledged(Entry entry) {
+        return ledger.acknowledged(entry.id()).isEmpty();
     }
 
     /** Any machine; where the hint leads nowhere, one that may list, as the documentation says. */
@@ -563,7 +576,12 @@ final class History {
             Machine machine = able.get(random.nextInt(able.size()));
             calmly(machine, "compact", () -> {
                 Object outcome = compacted(machine, Manifest.Loose.ALLOWED);
-                trace(() -> "  " + outcome);
+                if (!(outcome instanceof Compaction.Result.Done)) {
+                    pass(true, LEFT_ALONE_MILLIS);
+                    outcome = compacted(machine, Manifest.Loose.ALLOWED);
+                }
+                Object last = outcome;
+                trace(() -> "  " + last);
                 if (!(outcome instanceof Compaction.Result.Done)) {
                     throw new Violation(bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED, "compacting without trouble ends in " + outcome);
                 }

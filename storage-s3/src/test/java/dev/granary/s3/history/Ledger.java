@@ -41,6 +41,7 @@ final class Ledger {
     private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of packs that were ever written
     private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
     private final Map<String, Remover> removers = new HashMap<>();
+    private final Set<String> repacked = new HashSet<>(); // by key, of packs that a compaction has written
     private int removals;
     private boolean wasHintWritten;
     private int judgedVersion = -1;
@@ -79,7 +80,10 @@ final class Ledger {
     // ---- what happens to the bucket
 
     /** An object was written, by whomever. */
-    void written(String key, byte[] body) {
+    void written(String key, byte[] body, Remover by) {
+        if (by == Remover.COMPACTOR && isPack(key)) {
+            repacked.add(key);
+        }
         wasHintWritten |= key.endsWith("/m/newest");
         if (isPack(key)) {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
@@ -88,6 +92,17 @@ final class Ledger {
             PackInspector.manifest(body).ifPresent(manifest ->
                     manifest.packs().forEach(pack -> lastNamed.merge(keyOfPack(pack), manifest.number(), Math::max)));
         }
+    }
+
+    /**
+     * False for what nobody removes by hand in a history, since no process could know it in time: a pack of a compaction that has asked for it and is about
+     * to name it; and, where a hint may go back, a manifest of those that follow it.
+     */
+    boolean mayBeTaken(String key) {
+        if (isPack(key)) {
+            return !repacked.contains(key) || lastNamed.containsKey(key);
+        }
+        return bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == 0 || numberOf(key) == newestNumber();
     }
 
     /** A process has removed an object. */
