@@ -183,11 +183,8 @@ public final class Compaction {
         boolean areAllKept = plan.lostNames().isEmpty() && repacked.missing().isEmpty();
         boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty()
                 || plan.base().loose() != sealing.over(plan.base(), areAllKept);
-        if (!isChanged) {
-            log.repairHint(plan.base());
-        }
         ManifestLog.Committed committed =
-                isChanged ? log.commit(base -> next(base, replaced, repacked.written(), sealing.over(base, areAllKept))) : new ManifestLog.Committed.Done(plan.base());
+                isChanged || !log.repairHint(plan.base()) ? log.commit(base -> next(base, replaced, repacked.written(), sealing.over(base, areAllKept))) : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case ManifestLog.Committed.Done(Manifest done) -> {
                 Optional<String> since = lost(repacked.written(), pack -> writer.named(pack, keys, done.number()));

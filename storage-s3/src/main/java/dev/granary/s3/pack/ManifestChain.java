@@ -113,7 +113,7 @@ final class ManifestChain {
         String text = new String(hint.bytes().toArray(ValueLayout.JAVA_BYTE), US_ASCII).strip();
         try {
             long number = Long.parseLong(text);
-            boolean isWhole = text.length() == LARGE_DIGITS || (number < SMALL_NUMBER && (number == 0 || !text.startsWith("0")));
+            boolean isWhole = text.length() == LARGE_DIGITS || text.equals("0") || (number < SMALL_NUMBER && !text.startsWith("0"));
             return isWhole && number >= 0 && number <= MAX_NUMBER ? OptionalLong.of(number) : OptionalLong.empty();
         } catch (NumberFormatException e) {
             return OptionalLong.empty();

@@ -12,7 +12,6 @@ import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -121,14 +120,17 @@ public final class ManifestLog {
         }
     }
 
-    /** Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does. */
-    void repairHint(Manifest newest) {
+    /**
+     * Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does.
+     *
+     * @return false if look-ups do not come to it, or nobody can say
+     */
+    boolean repairHint(Manifest newest) {
         try {
-            if (newest.number() > 0 && chain.hint().filter(hint -> hint.number() == newest.number()).isEmpty()) {
-                lead(newest, Known.BEFORE);
-            }
+            return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
+                    || lead(newest, Known.BEFORE) == Led.YES;
         } catch (NoAnswer e) {
-            // as it was: the next commit or compaction repairs it
+            return false;
         }
     }
 
@@ -195,8 +197,17 @@ public final class ManifestLog {
                     }
                     open = null;
                 }
-                Manifest onto = base.number() > 0 ? base : new Manifest(hint.first() - 1, Manifest.Loose.ALLOWED, List.of(), List.of());
-                Optional<Manifest> next = plan.apply(onto);
+                boolean isStray = base.number() < hint.searchedFrom();
+                Optional<Manifest> next = plan.apply(isStray || base.number() == 0 ? stray(base, hint) : base);
+                if (next.isEmpty() && isStray && base.loose() == Manifest.Loose.NONE) {
+                    Manifest unsealed = stray(base, hint).saying(Manifest.Loose.ALLOWED);
+                    if (create(unsealed) instanceof Created.Mine) {
+                        lead(unsealed, Known.JUST_CREATED);
+                    }
+                    hint = createdHint();
+                    base = Manifest.NONE;
+                    continue;
+                }
                 if (next.isEmpty()) {
                     if (open != null) {
                         return new Committed.Unknown(trouble);
@@ -237,7 +248,10 @@ public final class ManifestLog {
                             }
                         }
                     }
-                    case Created.Others _ -> trouble = "";
+                    case Created.Others _ -> {
+                        trouble = "";
+                        base = base.number() < hint.number() ? Manifest.NONE : base; // searched anew: numbers between may be missing
+                    }
                     case Created.Open(String cause) -> {
                         open = next.get();
                         trouble = cause;
@@ -249,6 +263,15 @@ public final class ManifestLog {
         } catch (NoAnswer e) {
             return e.mayHaveLanded() || open != null || isAnyThere ? new Committed.Unknown(e.failure().toString()) : new Committed.Failed(e.failure().toString());
         }
+    }
+
+    /**
+     * What to build on where the hint does not lead to a manifest: the one that a listing leads to, or none. It gets the number that the hint names, if that
+     * is larger, since numbers do not come again. While look-ups did not come to it, entries may have been published alone whatever it says of them.
+     */
+    private static Manifest stray(Manifest base, ManifestChain.Hint hint) {
+        long number = base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
+        return new Manifest(number, Manifest.Loose.ALLOWED, base.packs(), base.retired());
     }
 
     /** What became of one attempt to create a manifest. */
@@ -420,6 +443,9 @@ public final class ManifestLog {
         }
         if (hint.isPresent() && chain.leadsAnywhere(hint.get())) {
             return Way.NONE;
+        }
+        if (manifest.loose() == Manifest.Loose.NONE) {
+            return Way.NONE; // while look-ups did not come to it, entries may have been published alone
         }
         long newest = chain.newestNumber(hint.orElse(new ManifestChain.Hint(0, "", 0)));
         return newest == number || (newest > number && chain.isJoined(number, newest)) ? Way.LISTING : Way.NONE;

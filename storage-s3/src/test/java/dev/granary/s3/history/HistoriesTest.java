@@ -26,8 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class HistoriesTest {
     private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
-    /** The build plays the same histories each time, as long as shapes are open that one of some thousand has; a campaign takes other seeds. */
-    static final long SEED = Long.getLong("granary.seed", 1);
+    static final long SEED = TestEntries.seed();
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;
 

@@ -498,7 +498,7 @@ final class History {
     }
 
     private Optional<String> anyKey() {
-        List<String> keys = bucket.objects().keySet().stream().filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key)).toList();
+        List<String> keys = bucket.objects().keySet().stream().filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key, machines.stream().anyMatch(machine -> !machine.isIdle()))).toList();
         return keys.isEmpty() ? Optional.empty() : Optional.of(keys.get(random.nextInt(keys.size())));
     }
 

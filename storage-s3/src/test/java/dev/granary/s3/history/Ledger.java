@@ -96,13 +96,16 @@ final class Ledger {
 
     /**
      * False for what nobody removes by hand in a history, since no process could know it in time: a pack of a compaction that has asked for it and is about
-     * to name it; and, where a hint may go back, a manifest of those that follow it.
+     * to name it; the hint and manifests while a process is under way; and, where a hint may go back, a manifest of those that follow it.
      */
-    boolean mayBeTaken(String key) {
+    boolean mayBeTaken(String key, boolean isAnybodyBusy) {
         if (isPack(key)) {
             return !repacked.contains(key) || lastNamed.containsKey(key);
         }
-        return bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == 0 || numberOf(key) == newestNumber();
+        if (!key.contains("/m/")) {
+            return true;
+        }
+        return !isAnybodyBusy && (bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == 0 || numberOf(key) == newestNumber());
     }
 
     /** A process has removed an object. */
@@ -202,13 +205,17 @@ final class Ledger {
         }
     }
 
-    /** Those that a process with an empty directory does not find. */
+    /**
+     * Those that a process with an empty directory does not find. A hint that went back, as it may where versions are not replaced, and whose manifest a rule
+     * has taken then, makes look-ups unavailable until the next publication, which is told.
+     */
     List<Id> lost(Set<Id> ids, boolean mayList) {
         List<Id> lost = new ArrayList<>();
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
                 LoadResult result = reader.tier().load(id);
-                if (!(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
+                boolean isTold = result instanceof LoadResult.Unavailable && bucket.matching() != Bucket.Matching.KEPT && isHintAstray();
+                if (!isTold && !(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
