@@ -197,8 +197,9 @@ public final class ManifestLog {
                     }
                     open = null;
                 }
-                boolean isStray = base.number() < hint.searchedFrom();
-                Optional<Manifest> next = plan.apply(isStray || base.number() == 0 ? stray(base, hint) : base);
+                boolean isUnled = hint.number() == 0 && base.loose() == Manifest.Loose.NONE; // the hint is not the one that was there when it was sealed
+                boolean isStray = base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
+                Optional<Manifest> next = plan.apply(isStray ? stray(base, hint) : base);
                 if (next.isEmpty() && isStray && base.loose() == Manifest.Loose.NONE) {
                     Manifest unsealed = stray(base, hint).saying(Manifest.Loose.ALLOWED);
                     if (create(unsealed) instanceof Created.Mine) {
@@ -250,7 +251,7 @@ public final class ManifestLog {
                     }
                     case Created.Others _ -> {
                         trouble = "";
-                        base = base.number() < hint.number() ? Manifest.NONE : base; // searched anew: numbers between may be missing
+                        base = isStray ? Manifest.NONE : base; // searched anew: numbers between may be missing
                     }
                     case Created.Open(String cause) -> {
                         open = next.get();

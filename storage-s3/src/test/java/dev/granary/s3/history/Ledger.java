@@ -96,7 +96,8 @@ final class Ledger {
 
     /**
      * False for what nobody removes by hand in a history, since no process could know it in time: a pack of a compaction that has asked for it and is about
-     * to name it; the hint and manifests while a process is under way; and, where a hint may go back, a manifest of those that follow it.
+     * to name it; the hint and manifests while a process is under way; and, where a request that began long ago overwrites a hint of any version, the hint and
+     * manifests that follow it.
      */
     boolean mayBeTaken(String key, boolean isAnybodyBusy) {
         if (isPack(key)) {
@@ -105,7 +106,7 @@ final class Ledger {
         if (!key.contains("/m/")) {
             return true;
         }
-        return !isAnybodyBusy && (bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == 0 || numberOf(key) == newestNumber());
+        return !isAnybodyBusy && (bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == newestNumber());
     }
 
     /** A process has removed an object. */
