@@ -351,6 +351,18 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("A3 a pack is cut behind an entry, and this process has its index: the entry is read, and is not there already")
+    void cutPackWithKnownIndex() {
+        PackInfo pack = packs.publish(one, two);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertTrue(holds(tier, one));
+        String key = store.keys().stream().filter(name -> name.endsWith(".pack")).findFirst().orElseThrow();
+        store.place(key, Arrays.copyOf(store.body(key), (int) pack.indexOffset()), store.marks(key));
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertFalse(holds(tier, one));
+    }
+
+    @Test
     @DisplayName("A3 S3 an entry that lies alone and is cut is not there already")
     void cutAlone() {
         packs.placeAlone(one);
