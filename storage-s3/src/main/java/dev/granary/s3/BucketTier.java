@@ -188,6 +188,21 @@ public final class BucketTier implements PersistentCache, Catalog {
         return used != null && used.hasLost(id);
     }
 
+    /**
+     * The entry of an id that every process finds, if the manifest is {@linkplain #isConfirmed confirmed}. A pack from which it comes is asked for: an index
+     * that this machine has kept may be of one that is cut, and of use to nobody else. One that lies alone may be younger than the manifest: its publisher
+     * sees to it that look-ups ask for it, and may not have come to that.
+     */
+    Optional<Entry> findSurely(Id id) {
+        boolean hasManifests = !config.manifestInterval().isZero();
+        boolean isHeld = hasManifests && packs.get().holds(id, store.withinDeadline());
+        if (!(load(id) instanceof LoadResult.Hit(Entry there))) {
+            return Optional.empty();
+        }
+        boolean isSure = isHeld || !hasManifests || (!packs.get().isKnown(id) && packs.get().unseal(id).isEmpty());
+        return isSure ? Optional.of(there) : Optional.empty();
+    }
+
     /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
     public ConditionalWrites conditionalWrites() {
         requireOpen();

@@ -109,6 +109,8 @@ class BucketTierPacksTest {
         assertEquals(Damage.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, load(one.id()));
+        assertEquals(List.of("RANGE pack", "GET entry"), store.newNotes());
+        PersistentCacheContract.assertHit(one, load(one.id()));
         assertEquals(List.of("GET entry"), store.newNotes());
         PersistentCacheContract.assertHit(two, load(two.id()));
         PersistentCacheContract.assertHit(one, tier().load(one.id()));
@@ -350,6 +352,18 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("A3 a pack is cut behind an entry, and this process has its index: the entry is read, and is not there already")
+    void cutPackWithKnownIndex() {
+        PackInfo pack = packs.publish(one, two);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertTrue(holds(tier, one));
+        String key = store.keys().stream().filter(name -> name.endsWith(".pack")).findFirst().orElseThrow();
+        store.place(key, Arrays.copyOf(store.body(key), (int) pack.indexOffset()), store.marks(key));
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        assertFalse(holds(tier, one));
+    }
+
+    @Test
     @DisplayName("A3 S3 an entry that lies alone and is cut is not there already")
     void cutAlone() {
         packs.placeAlone(one);
@@ -380,9 +394,9 @@ class BucketTierPacksTest {
         DuplicateFinder run = ci.duplicates();
         store.newNotes();
         assertTrue(run.find(one).isPresent() && run.find(two).isPresent() && run.find(one).isPresent());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "HEAD pack", "RANGE pack", "RANGE pack", "RANGE pack"), store.newNotes());
         assertTrue(holds(ci, one));
-        assertEquals(5, store.newNotes().size());
+        assertEquals(6, store.newNotes().size());
     }
 
     @Test

@@ -7,7 +7,6 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -129,26 +128,14 @@ final class BucketRemover {
         if (entries.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
             return 0;
         }
-        List<PackIndex> others = new ArrayList<>();
-        Set<Sha256> read = new HashSet<>();
+        PackedIds others = new PackedIds(newest, keys, IndexShelf.NONE, store); // this machine's disk tells nothing of the bucket
         long removed = 0;
         for (Copied one : entries) {
-            if ((newest.names(one.copy().name()) || isElsewhere(one.entry().id(), newest, others, read)) && remove(one.entry())) {
+            if ((newest.names(one.copy().name()) || others.contains(one.entry().id())) && remove(one.entry())) {
                 removed++;
             }
         }
         return removed;
-    }
-
-    /** True if another pack has the entry. Each index is read once, and not from this machine's disk, which tells nothing of the bucket. */
-    private boolean isElsewhere(Sha256 id, Manifest newest, List<PackIndex> indexes, Set<Sha256> read) {
-        for (PackInfo pack : newest.packs()) {
-            if (pack.filter().mayContain(id) && read.add(pack.name())
-                    && TargetPacks.fetchIndex(pack, keys, IndexShelf.NONE, store) instanceof TargetPacks.Indexed.Ok ok) {
-                indexes.add(ok.index());
-            }
-        }
-        return indexes.stream().anyMatch(index -> index.find(id).isPresent());
     }
 
     /** Exactly the version that was listed. Where the server knows no conditional deletes, the version is compared first. */

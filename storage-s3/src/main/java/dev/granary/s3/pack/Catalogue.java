@@ -14,7 +14,12 @@ final class Catalogue {
     private final Manifest manifest;
     private final Map<Sha256, PackIndex> indexes = new ConcurrentHashMap<>();
     private final Set<Sha256> lostPacks = ConcurrentHashMap.newKeySet();
+    private final Set<Bad> bad = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
+    private final Set<Sha256> wholePacks = ConcurrentHashMap.newKeySet();
+
+    /** An entry that is damaged in a pack. */
+    private record Bad(Sha256 pack, Sha256 id) {}
 
     private final State state;
 
@@ -70,9 +75,9 @@ final class Catalogue {
         indexes.put(pack.name(), index);
     }
 
-    /** True where the pack may have the id: its filter says so, and it has not proved to be missing. */
+    /** True where the pack may have the id: its filter says so, and neither the pack has proved to be missing, nor the entry in it to be damaged. */
     boolean mayHave(PackInfo pack, Sha256 id) {
-        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name());
+        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !bad.contains(new Bad(pack.name(), id));
     }
 
     /** Remembers that a pack is not there, or not what it should be. */
@@ -85,12 +90,18 @@ final class Catalogue {
     }
 
     /** Remembers that what a pack has for the id is damaged. */
-    void bad(Sha256 id) {
+    void bad(PackInfo pack, Sha256 id) {
+        bad.add(new Bad(pack.name(), id));
         badIds.add(id);
     }
 
-    boolean isBad(Sha256 id) {
-        return badIds.contains(id);
+    /** Remembers that a pack is in the bucket with its full length: a process that has no index of it can read it. */
+    void whole(PackInfo pack) {
+        wholePacks.add(pack.name());
+    }
+
+    boolean isWhole(PackInfo pack) {
+        return wholePacks.contains(pack.name());
     }
 
     /** True where an id that no pack has is not outside of packs either. One that proved wrong in a pack may have been published again. */

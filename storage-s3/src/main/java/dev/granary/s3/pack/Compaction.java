@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
@@ -27,6 +26,11 @@ import java.util.stream.Collectors;
  * lies alone is removed before its copy in a pack was read and found sound; where it is not, the entry that lies alone takes its place.
  */
 public final class Compaction {
+    /** How often a seal is tried that other writers overtake. */
+    private static final int MAX_SEALINGS = 3;
+
+    private static final int LISTINGS = 2;
+
     private final ObjectStore store;
     private final PackKeys keys;
     private final IndexShelf shelf;
@@ -119,7 +123,8 @@ public final class Compaction {
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
         boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0 || plan.alone().isCut();
-        return commit(plan, merge, removable, mayLieAlone ? Manifest.Loose.ALLOWED : loose, repacking);
+        return commit(plan, merge, removable, mayLieAlone ? Sealing.UNWANTED : loose == Manifest.Loose.NONE ? Sealing.WANTED : Sealing.UNWANTED,
+                repacking);
     }
 
     /** Reads what packs have of entries that are to be removed outside; returns the packs where something is not sound. */
@@ -152,7 +157,21 @@ public final class Compaction {
         repacking.finish();
     }
 
-    private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.Copied> removable, Manifest.Loose loose,
+    /** Whether the target is to be sealed. */
+    private enum Sealing {
+        WANTED, UNWANTED;
+
+        /**
+         * What the next manifest says. A seal stays as it is if every entry that packs had is in packs still; else the manifest tells of the intent, and
+         * what lies alone is listed again.
+         */
+        Manifest.Loose over(Manifest base, boolean areAllKept) {
+            return this == UNWANTED ? Manifest.Loose.ALLOWED
+                    : base.loose() == Manifest.Loose.NONE && areAllKept ? Manifest.Loose.NONE : Manifest.Loose.SEALING;
+        }
+    }
+
+    private Result commit(CompactionPlan plan, Set<CompactionPlan.OldPack> merge, List<BucketRemover.Copied> removable, Sealing sealing,
             Repacking repacked) {
         Optional<String> lost = lost(repacked.written(), pack -> writer.named(pack, keys));
         if (lost.isPresent()) {
@@ -161,16 +180,15 @@ public final class Compaction {
         }
         Set<Sha256> replaced = new HashSet<>(repacked.moved());
         replaced.addAll(plan.lostNames());
-        boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty() || plan.base().loose() != loose;
-        if (!isChanged) {
-            log.repairHint(plan.base());
-        }
+        boolean areAllKept = plan.lostNames().isEmpty() && repacked.missing().isEmpty();
+        boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty()
+                || plan.base().loose() != sealing.over(plan.base(), areAllKept);
         ManifestLog.Committed committed =
-                isChanged ? log.commit(base -> next(base, replaced, repacked.written(), loose)) : new ManifestLog.Committed.Done(plan.base());
+                isChanged || !log.repairHint(plan.base()) ? log.commit(base -> next(base, replaced, repacked.written(), sealing.over(base, areAllKept))) : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case ManifestLog.Committed.Done(Manifest done) -> {
                 Optional<String> since = lost(repacked.written(), pack -> writer.named(pack, keys, done.number()));
-                yield since.isPresent() ? undo(merge, repacked, since.get()) : finish(plan, removable, loose, repacked);
+                yield since.isPresent() ? undo(merge, repacked, since.get()) : finish(plan, removable, sealing == Sealing.WANTED ? sealed(done) : Manifest.Loose.ALLOWED, repacked);
             }
             case ManifestLog.Committed.Overtaken _ -> {
                 remover.removeOwn(repacked.written());
@@ -236,9 +254,8 @@ public final class Compaction {
     }
 
     /** Removes what was planned; what cannot be removed is left to the next compaction. */
-    private Result.Done finish(CompactionPlan plan, List<BucketRemover.Copied> removable, Manifest.Loose loose, Repacking repacked) {
+    private Result.Done finish(CompactionPlan plan, List<BucketRemover.Copied> removable, Manifest.Loose said, Repacking repacked) {
         CompactionPlan.InPacks packs = plan.inPacks();
-        Manifest.Loose said = loose == Manifest.Loose.NONE && !isSealed(plan.alone()) ? Manifest.Loose.ALLOWED : loose;
         long removed = remover.removeCopied(removable) + remover.removeOrphans(packs.orphans());
         Set<Manifest.Retired> gone = remover.removeRetired(packs.expired());
         if (!gone.isEmpty()) {
@@ -251,20 +268,52 @@ public final class Compaction {
     }
 
     /**
-     * Looks again, after it was committed that nothing lies outside of packs, for what was published there meanwhile by those who did not know that; if
-     * there is anything, or nobody can say, the commit is taken back.
+     * Commits that nothing lies outside of packs, if that is so.
+     *
+     * <p>The intent is committed before what lies alone is listed. So whoever publishes an entry alone, and too late for the listing, finds the intent
+     * afterwards, or the seal, and commits that entries may lie alone. The seal is committed on top of the very manifest under which was listed, and on no
+     * other: then nobody has done so meanwhile. If this process dies in between, the intent stays, which costs the next one that publishes alone a commit.
+     *
+     * @param committed the newest manifest, which is sealed, or tells of the intent
+     * @return what the newest manifest says, as far as it is known
      */
-    private boolean isSealed(CompactionPlan.Alone alone) {
-        Set<Sha256> known = new HashSet<>(alone.packed().keySet());
-        alone.fold().forEach(entry -> known.add(entry.id()));
-        String prefix = keys.loosePrefix();
-        AtomicBoolean isAnyNew = new AtomicBoolean();
-        ListResult listed = store.list(prefix, object -> LooseEntry.of(object, prefix)
-                .filter(entry -> !known.contains(entry.id())).ifPresent(_ -> isAnyNew.set(true)));
-        if (listed instanceof ListResult.Complete && !isAnyNew.get()) {
-            return true;
+    private Manifest.Loose sealed(Manifest committed) {
+        Manifest newest = committed;
+        for (int attempt = 0; attempt < MAX_SEALINGS && newest.loose() == Manifest.Loose.SEALING && isNothingAlone(newest); attempt++) {
+            Manifest intent = newest;
+            if (log.commit(base -> base.isSameAs(intent) ? Optional.of(intent.saying(Manifest.Loose.NONE)) : Optional.empty())
+                    instanceof ManifestLog.Committed.Done) {
+                return Manifest.Loose.NONE;
+            }
+            newest = log.confirmed() instanceof ManifestLog.Newest.Found(Manifest now) ? now : Manifest.NONE; // packs were published, or entries alone
         }
-        log.commit(base -> base.loose() == Manifest.Loose.NONE ? Optional.of(base.unsealed()) : Optional.empty());
-        return false;
+        if (newest.loose() == Manifest.Loose.NONE && isNothingAlone(newest)) {
+            return Manifest.Loose.NONE;
+        }
+        log.commit(base -> base.loose() == Manifest.Loose.ALLOWED ? Optional.empty() : Optional.of(base.saying(Manifest.Loose.ALLOWED)));
+        return Manifest.Loose.ALLOWED;
+    }
+
+    /** True if every entry that lies alone is in a pack, too, by two listings: one that lags behind is outweighed by one that does not. */
+    private boolean isNothingAlone(Manifest manifest) {
+        Set<Sha256> alone = new HashSet<>();
+        String prefix = keys.loosePrefix();
+        for (int listing = 0; listing < LISTINGS; listing++) {
+            try {
+                if (store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(entry -> add(alone, entry.id()))) instanceof ListResult.Unavailable) {
+                    return false;
+                }
+            } catch (EnoughListed e) {
+                return false;
+            }
+        }
+        PackedIds packed = new PackedIds(manifest, keys, shelf, store);
+        return alone.stream().allMatch(packed::contains);
+    }
+
+    private static void add(Set<Sha256> ids, Sha256 id) {
+        if (ids.add(id) && ids.size() > CompactionPlanner.MAX_ALONE) {
+            throw new EnoughListed();
+        }
     }
 }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.zip.CRC32C;
 
@@ -34,6 +35,7 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
     private static final int VERSION = 1;
     private static final int SEALED_FLAG = 1;
+    private static final int SEALING_FLAG = 1 << 1;
     private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
 
     /** How many bytes tell that an object is a manifest, and of which number. */
@@ -43,6 +45,11 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
     public enum Loose {
         /** An id that no pack has may have an entry of its own: readers ask for it. */
         ALLOWED,
+        /**
+         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #ALLOWED} first, and the
+         * compaction seals nothing then: its listing may be older than that entry.
+         */
+        SEALING,
         /** What no pack has is not there: readers ask for nothing. */
         NONE
     }
@@ -92,9 +99,9 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         return new Manifest(number + 1, choice, all, List.copyOf(gone));
     }
 
-    /** The next manifest, in which entries may lie outside of packs. */
-    Manifest unsealed() {
-        return new Manifest(number + 1, Loose.ALLOWED, packs, retired);
+    /** The next manifest, which says the same of packs, and that of loose entries. */
+    Manifest saying(Loose choice) {
+        return new Manifest(number + 1, choice, packs, retired);
     }
 
     /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
@@ -106,9 +113,19 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
                 replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
     }
 
+    /** True for a manifest that is the same to the byte, its number included. */
+    boolean isSameAs(Manifest other) {
+        return number == other.number && Arrays.equals(encode(), other.encode());
+    }
+
     /** True if a pack of that name is named. */
     boolean names(Sha256 pack) {
         return packs.stream().anyMatch(one -> one.name().equals(pack));
+    }
+
+    /** True if a pack of that name is named, or retired. */
+    boolean knows(Sha256 pack) {
+        return names(pack) || retired.stream().anyMatch(one -> one.name().equals(pack));
     }
 
     /** The next manifest, with these retired packs forgotten. */
@@ -137,12 +154,20 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
 
     byte[] encode() {
         ByteBuffer out = ByteBuffer.allocate((int) byteSize());
-        out.put(MAGIC).putInt(VERSION).putInt(loose == Loose.NONE ? SEALED_FLAG : 0).putLong(number);
+        out.put(MAGIC).putInt(VERSION).putInt(flags(loose)).putLong(number);
         out.putInt(packs.size());
         packs.forEach(pack -> pack.writeTo(out));
         out.putInt(retired.size());
         retired.forEach(one -> out.put(one.name().bytes()).putLong(one.since()));
         return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
+    }
+
+    private static int flags(Loose loose) {
+        return switch (loose) {
+            case ALLOWED -> 0;
+            case SEALING -> SEALING_FLAG;
+            case NONE -> SEALED_FLAG;
+        };
     }
 
     /** True for the beginning of the manifest of that number, in any version. */
@@ -167,11 +192,12 @@ public record Manifest(long number, Loose loose, List<PackInfo> packs, List<Reti
         in.position(MAGIC.length);
         int version = in.getInt();
         int flags = in.getInt();
-        if (version != VERSION || (flags & ~SEALED_FLAG) != 0) {
+        Optional<Loose> loose = Arrays.stream(Loose.values()).filter(choice -> flags(choice) == flags).findFirst();
+        if (version != VERSION || loose.isEmpty()) {
             return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "manifest version " + version + ", flags " + flags);
         }
         try {
-            return readLists(in, flags == SEALED_FLAG ? Loose.NONE : Loose.ALLOWED);
+            return readLists(in, loose.get());
         } catch (BufferUnderflowException e) {
             return new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up");
         }

@@ -13,9 +13,12 @@ import dev.granary.s3.store.TimeLimited;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.NavigableSet;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -35,8 +38,15 @@ final class ManifestChain {
     private static final int CHECKSUM_BYTES = Integer.BYTES;
     private static final int NOT_SATISFIABLE = 416;
 
-    /** One commit a second for 30,000 years. */
-    private static final long MAX_NUMBER = 1L << 40;
+    /** Numbers are milliseconds since {@link #EPOCH} at the most, and a few: enough for 278 years. */
+    private static final long MAX_NUMBER = 1L << 43;
+
+    private static final long SMALL_NUMBER = 1L << 20;
+    private static final int LARGE_DIGITS = 16;
+    private static final String LARGE_NUMBER = "%0" + LARGE_DIGITS + "d";
+
+    /** The first number of a chain that begins when the server's clock says so; one that began before, or at an unknown time, begins at 1. */
+    private static final Instant EPOCH = Instant.parse("2026-01-01T00:00:00Z");
     private static final Duration PAUSE = Duration.ofMillis(50);
 
     private final ObjectStore store;
@@ -52,10 +62,25 @@ final class ManifestChain {
     /**
      * The hint.
      *
-     * @param number what it says; 0 if it says nothing of use
+     * @param number what it says; 0 if it says nothing of use, or nothing is committed yet
      * @param etag its version
+     * @param writtenMillis when it was written, by the server's clock, in milliseconds since 1970; 0 if the server did not tell
      */
-    record Hint(long number, String etag) {}
+    record Hint(long number, String etag, long writtenMillis) {
+        /**
+         * The number of the first manifest where there is none. All writers that see this version of the hint come to the same one, so that one of them
+         * creates it. It is larger than any number of manifests that were removed before the hint was written: numbers never come again, and whoever
+         * knows a manifest from before a bucket was emptied builds on nothing that is there now.
+         */
+        long first() {
+            return Math.max(Math.max(1, writtenMillis - EPOCH.toEpochMilli()), number + 1);
+        }
+
+        /** The number from which on the newest manifest is searched: all up to the newest follow without a gap. */
+        long searchedFrom() {
+            return number > 0 ? number : first() - 1;
+        }
+    }
 
     /**
      * A manifest on which a writer may build.
@@ -65,51 +90,91 @@ final class ManifestChain {
      */
     record Confirmed(Manifest manifest, boolean isWhole) {}
 
-    /** The hint; empty if there is none, and thus nobody has ever begun a commit. */
+    /** The hint; empty if there is none, and thus nobody has ever begun a commit. A text that is none of a hint's is asked for again. */
     Optional<Hint> hint() throws NoAnswer {
-        return switch (store.get(keys.hint(), Absence.HINT_BYTES)) {
-            case GetResult.Found found -> Optional.of(new Hint(parsed(found.bytes().toArray(ValueLayout.JAVA_BYTE)), found.etag()));
-            case GetResult.TooLarge _ -> Optional.of(new Hint(0, ""));
+        GetResult answer = store.get(keys.hint(), Absence.HINT_BYTES);
+        for (int read = 1; read < READER_READS && answer instanceof GetResult.Found found && parsed(found).isEmpty(); read++) {
+            answer = store.get(keys.hint(), Absence.HINT_BYTES);
+        }
+        return switch (answer) {
+            case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
+            case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
             case GetResult.Unavailable lost -> throw new NoAnswer(lost.failure());
         };
     }
 
-    private static long parsed(byte[] text) {
+    /** The text of a hint. Large numbers have zeros in front, so that the beginning of one is never taken for another one. */
+    static byte[] hintText(long number) {
+        return (number < SMALL_NUMBER ? Long.toString(number) : String.format(Locale.ROOT, LARGE_NUMBER, number)).getBytes(US_ASCII);
+    }
+
+    private static OptionalLong parsed(GetResult.Found hint) {
+        String text = new String(hint.bytes().toArray(ValueLayout.JAVA_BYTE), US_ASCII).strip();
         try {
-            long number = Long.parseLong(new String(text, US_ASCII).strip());
-            return number > 0 && number <= MAX_NUMBER ? number : 0;
+            long number = Long.parseLong(text);
+            boolean isWhole = text.length() == LARGE_DIGITS || text.equals("0") || (number < SMALL_NUMBER && !text.startsWith("0"));
+            return isWhole && number >= 0 && number <= MAX_NUMBER ? OptionalLong.of(number) : OptionalLong.empty();
         } catch (NumberFormatException e) {
-            return 0;
+            return OptionalLong.empty();
         }
     }
 
     /** The newest manifest for a reader, who knows {@code known} already. */
     Manifest newest(Manifest known) throws NoAnswer {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
-        if (number > known.number()) {
-            return read(number, known);
-        }
-        boolean isStill = number > 0 && isStill(known);
+        boolean isStill = number > known.number() || (number > 0 && isStill(known));
         Optional<Hint> hint = hint();
-        if (isStill && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap
-            return known;
+        if (isStill && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap, or to what began anew in an emptied bucket
+            return number == known.number() ? known : read(number, known);
         }
-        return hint.isEmpty() ? Manifest.NONE : read(newestNumber(hint.get().number()), Manifest.NONE);
+        return hint.isEmpty() ? Manifest.NONE : read(newestNumber(hint.get()), Manifest.NONE);
     }
 
     /** True if a reader who starts anew comes to {@code known}, as far as the hint and the next number tell. */
     boolean isNewest(Manifest known) throws NoAnswer {
         Optional<Hint> hint = hint();
-        return hint.isEmpty() ? known.number() == 0 : hint.get().number() <= known.number() && !exists(known.number() + 1);
+        if (hint.isEmpty()) {
+            return known.number() == 0;
+        }
+        return hint.get().number() <= known.number() && !exists(known.number() == 0 ? hint.get().first() : known.number() + 1);
+    }
+
+    /**
+     * True if a process that starts anew at the hint comes to the manifest of that number, or a later one that was built on it.
+     *
+     * @param number of a manifest that is there
+     */
+    boolean isLedTo(long number, Hint hint) throws NoAnswer {
+        long from = hint.searchedFrom();
+        return from >= number ? from == number || isJoined(number, from) : number == from + 1 || isJoined(from, number);
+    }
+
+    /**
+     * True if a manifest that was just created is not the newest, and the next one was not built on it: somebody had removed the one before that, of the
+     * same number. One that is damaged hides nothing, since it is passed by.
+     */
+    boolean isHidden(Manifest created) throws NoAnswer {
+        return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(Manifest next)
+                && !created.packs().stream().allMatch(pack -> next.knows(pack.name()));
+    }
+
+    /** True if the manifest that the hint names is there, or the one after it. */
+    boolean leadsAnywhere(Hint hint) throws NoAnswer {
+        return hint.number() > 0 && (exists(hint.number()) || exists(hint.number() + 1));
+    }
+
+    /** True if there is a manifest of each number from the one after {@code low} to {@code high}: the later ones were built on the earlier ones. */
+    boolean isJoined(long low, long high) throws NoAnswer {
+        return lastFrom(low) >= high;
     }
 
     /**
      * The newest manifest for a writer, who knows {@code known} already: a wrong answer makes it fail, not step back.
      *
-     * @param hint where to start searching; 0 if that is not known
+     * @param hint where to start searching
      */
-    Confirmed confirmed(Manifest known, long hint) throws NoAnswer {
+    Confirmed confirmed(Manifest known, Hint hint) throws NoAnswer {
         Manifest start = known;
         for (int search = 0; search < SEARCHES; search++) {
             long number = start.number() == 0 ? newestNumber(hint) : lastFrom(start.number());
@@ -155,11 +220,14 @@ final class ManifestChain {
     }
 
     /** The number of the newest manifest; 0 if there is none. */
-    private long newestNumber(long hint) throws NoAnswer {
-        boolean isThere = hint > 0 && exists(hint);
-        long last = lastFrom(isThere ? hint : 0);
-        boolean isTold = isThere || (hint == 0 && last > 0);
-        return isTold ? last : Math.max(last, lastListed(hint));
+    long newestNumber(Hint hint) throws NoAnswer {
+        boolean isThere = hint.number() > 0 && exists(hint.number());
+        long from = isThere || hint.number() == 0 ? hint.searchedFrom() : 0;
+        long last = lastFrom(from);
+        if (isThere || (hint.number() == 0 && last > from)) {
+            return last;
+        }
+        return Math.max(last == from ? 0 : last, lastListed(hint.number()));
     }
 
     /**
@@ -288,11 +356,14 @@ final class ManifestChain {
 
     /**
      * The manifest of that number, for writers; empty if it is gone. One that is damaged must be so in the bucket, and not in an answer: then the last
-     * sound one before it counts, as for readers.
+     * sound one before it counts, as for readers, and none if there is none.
      */
     private Optional<Confirmed> readConfirmed(long number) throws NoAnswer {
         for (long at = number; at > number - MAX_STEPS_BACK; at--) {
             if (at == 0) {
+                return Optional.of(new Confirmed(renumbered(Manifest.NONE, number), false));
+            }
+            if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) { // the chain began later, or a rule has taken what was before: readers find nothing either
                 return Optional.of(new Confirmed(renumbered(Manifest.NONE, number), false));
             }
             Optional<Manifest> sound = soundOrDamaged(at);
@@ -355,7 +426,8 @@ final class ManifestChain {
         };
     }
 
+    /** Under another number it is the last sound one before a damaged one, which may have said that entries lie alone. */
     private static Manifest renumbered(Manifest manifest, long number) {
-        return manifest.number() == number ? manifest : new Manifest(number, manifest.loose(), manifest.packs(), manifest.retired());
+        return manifest.number() == number ? manifest : new Manifest(number, Manifest.Loose.ALLOWED, manifest.packs(), manifest.retired());
     }
 }

@@ -21,9 +21,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The manifests of one target in a bucket: reads the newest, commits the next. Thread-safe.
  *
- * <p>They are numbered from 1 without gaps, each is whole, and none is ever changed: to create the next number is to commit, and of any number
+ * <p>They are numbered without gaps, each is whole, and none is ever changed: to create the next number is to commit, and of any number
  * of writers one creates it. The others plan again on top of it. A hint says which was the newest some time ago; it is created before
- * the first manifest, so that a bucket without it has none, and is otherwise only a place to start searching from.
+ * the first manifest, so that a bucket without it has none, and is otherwise only a place to start searching from. The time at which it was created
+ * gives the first number. So numbers never come again, even if all of this was removed: a writer that stood still meanwhile may still create the manifest
+ * after the one that it knew, but no reader comes to it, and the writer finds that out before it says that anything is committed.
  *
  * <p>A commit builds on nothing but a {@linkplain ManifestChain#confirmed confirmed} manifest, and its own manifest is recognised by its bytes: metadata
  * may be stripped on the way. An answer that leaves open whether a manifest landed stays open until the bucket shows the manifest, or another one.
@@ -32,8 +34,10 @@ public final class ManifestLog {
     private static final int MAX_ATTEMPTS = 20;
     private static final int MAX_UNKNOWNS = 2;
     private static final int MAX_HINT_ATTEMPTS = 3;
+    private static final int MAX_UNDATED = 1;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
+    private static final String UNLED = "whether readers come to the newest manifest: the hint cannot be read";
 
     private final ObjectStore store;
     private final PackKeys keys;
@@ -116,12 +120,17 @@ public final class ManifestLog {
         }
     }
 
-    /** Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does. */
-    void repairHint(Manifest newest) {
+    /**
+     * Has the hint name {@code newest}, which was confirmed a moment ago, as far as that is possible. Sends one request where it does.
+     *
+     * @return false if look-ups do not come to it, or nobody can say
+     */
+    boolean repairHint(Manifest newest) {
         try {
-            chain.hint().filter(hint -> hint.number() != newest.number()).ifPresent(hint -> advance(hint, newest.number()));
+            return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
+                    || lead(newest, Known.BEFORE) == Led.YES;
         } catch (NoAnswer e) {
-            // as it was: the next commit or compaction repairs it
+            return false;
         }
     }
 
@@ -130,7 +139,7 @@ public final class ManifestLog {
         return confirmed(Damaged.PASSED_BY);
     }
 
-    /** The newest manifest as a remover must know it: confirmed, and not damaged in the bucket either. */
+    /** The newest manifest as a remover must know it: confirmed, not damaged in the bucket either, and one to which look-ups come. */
     Newest confirmedWhole() {
         return confirmed(Damaged.UNAVAILABLE);
     }
@@ -140,10 +149,16 @@ public final class ManifestLog {
 
     private Newest confirmed(Damaged damaged) {
         try {
-            ManifestChain.Confirmed newest = chain.confirmed(Manifest.NONE, chain.hint().map(ManifestChain.Hint::number).orElse(0L));
-            return newest.isWhole() || damaged == Damaged.PASSED_BY
-                    ? new Newest.Found(newest.manifest())
-                    : new Newest.Unavailable("manifest " + newest.manifest().number() + " is damaged");
+            Optional<ManifestChain.Hint> hint = chain.hint();
+            ManifestChain.Confirmed newest = chain.confirmed(Manifest.NONE, hint.orElse(new ManifestChain.Hint(0, "", 0)));
+            long number = newest.manifest().number();
+            if (damaged == Damaged.PASSED_BY) {
+                return new Newest.Found(newest.manifest());
+            }
+            if (number > 0 && (hint.isEmpty() || !chain.isLedTo(number, hint.get()))) {
+                return new Newest.Unavailable("the hint does not lead to manifest " + number);
+            }
+            return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
         } catch (NoAnswer e) {
             return new Newest.Unavailable(e.failure().toString());
         }
@@ -157,24 +172,61 @@ public final class ManifestLog {
     public Committed commit(Function<Manifest, Optional<Manifest>> plan) {
         Manifest base = Manifest.NONE;
         @Nullable Manifest open = null; // sent, and nobody can say yet whether it is committed
+        boolean isAnyThere = false; // of those that were sent
         String trouble = "";
         try {
             ManifestChain.Hint hint = createdHint();
             for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-                base = chain.confirmed(base, hint.number()).manifest();
+                base = chain.confirmed(base, hint).manifest();
                 if (open != null && base.number() >= open.number()) {
                     if (isCommitted(open, base)) {
-                        advance(hint, open.number());
-                        return new Committed.Done(open);
+                        switch (lead(open, Known.BEFORE)) {
+                            case YES -> {
+                                return new Committed.Done(open);
+                            }
+                            case UNKNOWN -> {
+                                return new Committed.Unknown(UNLED);
+                            }
+                            case NO -> {
+                                hint = createdHint();
+                                base = Manifest.NONE;
+                                open = null;
+                                continue;
+                            }
+                        }
                     }
                     open = null;
                 }
-                Optional<Manifest> next = plan.apply(base);
-                if (next.isEmpty()) {
-                    if (open == null && hint.number() != base.number()) {
-                        advance(hint, base.number()); // the caller relies on what is there: readers must come to it
+                boolean isUnled = hint.number() == 0 && base.loose() == Manifest.Loose.NONE; // the hint is not the one that was there when it was sealed
+                boolean isStray = base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
+                Optional<Manifest> next = plan.apply(isStray ? stray(base, hint) : base);
+                if (next.isEmpty() && isStray && base.loose() == Manifest.Loose.NONE) {
+                    Manifest unsealed = stray(base, hint).saying(Manifest.Loose.ALLOWED);
+                    if (create(unsealed) instanceof Created.Mine) {
+                        lead(unsealed, Known.JUST_CREATED);
                     }
-                    return open == null ? new Committed.Overtaken() : new Committed.Unknown(trouble);
+                    hint = createdHint();
+                    base = Manifest.NONE;
+                    continue;
+                }
+                if (next.isEmpty()) {
+                    if (open != null) {
+                        return new Committed.Unknown(trouble);
+                    }
+                    if (hint.number() != base.number() && base.number() > 0) { // the caller relies on what is there: readers must come to it
+                        switch (lead(base, Known.BEFORE)) {
+                            case YES -> {}
+                            case UNKNOWN -> {
+                                return new Committed.Failed(UNLED);
+                            }
+                            case NO -> {
+                                hint = createdHint();
+                                base = Manifest.NONE;
+                                continue;
+                            }
+                        }
+                    }
+                    return new Committed.Overtaken();
                 }
                 if (!next.get().isReadable()) {
                     String tooMuch = "the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
@@ -183,10 +235,24 @@ public final class ManifestLog {
                 }
                 switch (create(next.get())) {
                     case Created.Mine _ -> {
-                        advance(hint, next.get().number());
-                        return new Committed.Done(next.get());
+                        isAnyThere = true;
+                        switch (lead(next.get(), Known.JUST_CREATED)) {
+                            case YES -> {
+                                return new Committed.Done(next.get());
+                            }
+                            case UNKNOWN -> {
+                                return new Committed.Unknown(UNLED);
+                            }
+                            case NO -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
+                                hint = createdHint();
+                                base = Manifest.NONE;
+                            }
+                        }
                     }
-                    case Created.Others _ -> trouble = "";
+                    case Created.Others _ -> {
+                        trouble = "";
+                        base = isStray ? Manifest.NONE : base; // searched anew: numbers between may be missing
+                    }
                     case Created.Open(String cause) -> {
                         open = next.get();
                         trouble = cause;
@@ -196,8 +262,17 @@ public final class ManifestLog {
             }
             return open == null ? new Committed.Failed("other writers were faster " + MAX_ATTEMPTS + " times") : new Committed.Unknown(trouble);
         } catch (NoAnswer e) {
-            return e.mayHaveLanded() || open != null ? new Committed.Unknown(e.failure().toString()) : new Committed.Failed(e.failure().toString());
+            return e.mayHaveLanded() || open != null || isAnyThere ? new Committed.Unknown(e.failure().toString()) : new Committed.Failed(e.failure().toString());
         }
+    }
+
+    /**
+     * What to build on where the hint does not lead to a manifest: the one that a listing leads to, or none. It gets the number that the hint names, if that
+     * is larger, since numbers do not come again. While look-ups did not come to it, entries may have been published alone whatever it says of them.
+     */
+    private static Manifest stray(Manifest base, ManifestChain.Hint hint) {
+        long number = base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
+        return new Manifest(number, Manifest.Loose.ALLOWED, base.packs(), base.retired());
     }
 
     /** What became of one attempt to create a manifest. */
@@ -271,62 +346,110 @@ public final class ManifestLog {
         return new Created.Open(cause);
     }
 
-    /** True if a manifest that was sent is the one of its number; {@code newest} is that number's, or a later one. */
+    /** True if a manifest that was sent is the one of its number, and {@code newest}, of the same number or a later one, was built on it. */
     private boolean isCommitted(Manifest sent, Manifest newest) throws NoAnswer {
         byte[] body = sent.encode();
         return newest.number() == sent.number()
                 ? Arrays.equals(newest.encode(), body)
-                : judged(keys.manifest(sent.number()), body, Optional.empty(), "") instanceof Created.Mine;
+                : judged(keys.manifest(sent.number()), body, Optional.empty(), "") instanceof Created.Mine && chain.isJoined(sent.number(), newest.number());
     }
 
-    /** The hint, created if there is none. An answer that says nothing is asked for again: a bucket without a hint has no manifests. */
+    /**
+     * The hint, created if there is none, with the time at which it was written. An answer that says nothing is asked for again: a bucket without a hint
+     * has no manifests, and the first manifest gets its number from that time.
+     */
     private ManifestChain.Hint createdHint() throws NoAnswer {
         Failure trouble = Failure.of(Failure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
-        for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
+        int undated = 0;
+        for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
+            Optional<ManifestChain.Hint> hint = Optional.empty();
             try {
-                Optional<ManifestChain.Hint> hint = chain.hint();
-                if (hint.isPresent()) {
+                hint = chain.hint();
+                if (hint.filter(there -> there.number() > 0 || there.writtenMillis() > 0).isPresent()) {
                     return hint.get();
+                }
+                if (hint.isPresent() && ++undated > MAX_UNDATED) {
+                    return hint.get(); // a server that tells no time
                 }
             } catch (NoAnswer e) {
                 trouble = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
             }
-            switch (store.putIfAbsent(keys.hint(), "0".getBytes(US_ASCII), Marks.NONE)) {
-                case WriteResult.Done done -> {
-                    return new ManifestChain.Hint(0, done.etag());
+            if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
+                switch (store.putIfAbsent(keys.hint(), ManifestChain.hintText(0), Marks.NONE)) {
+                    case WriteResult.Done _ -> {
+                        continue;
+                    }
+                    case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
+                    case WriteResult.Unknown lost -> trouble = lost.failure();
+                    case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure());
+                    case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure());
                 }
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                case WriteResult.Unknown lost -> trouble = lost.failure();
-                case WriteResult.NotAllowed refused -> throw new NoAnswer(refused.failure());
-                case WriteResult.NotSent unsent -> throw new NoAnswer(unsent.failure());
             }
-            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
         }
         throw new NoAnswer(trouble);
     }
 
+    /** Whether a process that knows nothing comes to a manifest. */
+    private enum Led { YES, NO, UNKNOWN }
+
+    /** Since when a manifest is known to be there. */
+    private enum Known { JUST_CREATED, BEFORE }
+
     /**
-     * Advances the hint, as far as that is possible: one that stays behind costs requests. A server that replaces no versions gets a plain write, which
-     * may take the hint back a little; but a hint that is never written expires, and with it what readers find.
+     * Finds out whether a process that knows nothing comes to the manifest, or a later one that was built on it, and advances the hint, as
+     * far as that is possible: one that stays behind costs requests.
+     *
+     * <p>A hint of other manifests is left as it is: they began after these were removed. A server that replaces no versions gets a plain write, which may
+     * take the hint back a little; but a hint that is never written expires, and with it what readers find.
      */
-    private void advance(ManifestChain.Hint hint, long number) {
-        byte[] text = Long.toString(number).getBytes(US_ASCII);
-        Optional<ManifestChain.Hint> now = Optional.of(hint);
+    private Led lead(Manifest manifest, Known known) {
+        byte[] text = ManifestChain.hintText(manifest.number());
+        Led led = Led.UNKNOWN;
         for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
-            if (isHintWritten(now, text)) {
-                return;
-            }
-            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
+            led = Led.UNKNOWN; // the hint may be gone since the last attempt
             try {
-                now = chain.hint();
-                boolean isOthers = now.isPresent() && !now.get().etag().equals(hint.etag()); // who wrote it knew what is newer
-                if (now.isPresent() && (now.get().number() == number || (isOthers && now.get().number() > number))) {
-                    return;
+                Optional<ManifestChain.Hint> now = chain.hint();
+                Way way = way(manifest, known, now);
+                if (way == Way.NONE) {
+                    return Led.NO;
                 }
+                boolean isAhead = way == Way.HINT && now.isPresent() && now.get().number() >= manifest.number();
+                if (isAhead || isHintWritten(now, text)) {
+                    return Led.YES;
+                }
+                led = way == Way.HINT ? Led.YES : Led.UNKNOWN;
             } catch (NoAnswer e) {
                 // asked again
             }
+            pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
+        return led;
+    }
+
+    /** How a process that knows nothing comes to a manifest. */
+    private enum Way { HINT, LISTING, NONE }
+
+    /** A hint that is not there, or leads nowhere, makes it list; if that leads to the manifest, the hint may be written. */
+    private Way way(Manifest manifest, Known known, Optional<ManifestChain.Hint> hint) throws NoAnswer {
+        long number = manifest.number();
+        if (known == Known.JUST_CREATED && chain.isHidden(manifest)) {
+            return Way.NONE;
+        }
+        if ((known == Known.BEFORE || hint.isEmpty()) && !chain.exists(number)) {
+            return Way.NONE; // what is gone is nobody's newest
+        }
+        if (hint.isPresent() && chain.isLedTo(number, hint.get())) {
+            return Way.HINT;
+        }
+        if (hint.isPresent() && chain.leadsAnywhere(hint.get())) {
+            return Way.NONE;
+        }
+        if (manifest.loose() == Manifest.Loose.NONE) {
+            return Way.NONE; // while look-ups did not come to it, entries may have been published alone
+        }
+        long newest = chain.newestNumber(hint.orElse(new ManifestChain.Hint(0, "", 0)));
+        return newest == number || (newest > number && chain.isJoined(number, newest)) ? Way.LISTING : Way.NONE;
     }
 
     private boolean isHintWritten(Optional<ManifestChain.Hint> before, byte[] text) {

@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * Publishes entries of one target in packs. An entry is stored when the manifest names its pack, which is after {@link #finish()}, or
@@ -167,12 +168,18 @@ public final class PackPublisher {
                 + " commits: this process or the server stands still for hours, or something removes new packs");
     }
 
-    /** The next manifest; empty if other packs have all entries. A pack that was named and lost gives way to the one that is written in its place. */
+    /**
+     * The next manifest; empty if other packs have all entries. A pack that was named and is gone gives way to the one that is written in its place. One
+     * that was named too late, and is there, stays named beside it: others may have been told of what it has.
+     */
     private Optional<Manifest> next(Manifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
         if (hasAll(base, ids, lost)) {
             return Optional.empty();
         }
-        return Optional.of(lost.stream().anyMatch(base::names) ? base.replacing(lost, List.of(pack), base.loose()) : base.plus(pack));
+        Set<Sha256> gone = base.packs().stream()
+                .filter(named -> lost.contains(named.name()) && TargetPacks.presence(named, keys, store) == TargetPacks.Presence.GONE)
+                .map(PackInfo::name).collect(Collectors.toSet());
+        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.loose()));
     }
 
     private StoreResult overtaken(PackInfo pack) {

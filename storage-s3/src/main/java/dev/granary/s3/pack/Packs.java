@@ -136,7 +136,7 @@ public final class Packs implements AutoCloseable {
      * @return what is to be told instead of success: that could not be committed, or the bucket does not say whether it is necessary; empty if look-ups ask
      */
     public Optional<StoreResult> unseal(Id id) {
-        return switch (target(id.target().path()).unseal(id, store)) {
+        return switch (target(id.target().path()).unseal(store)) {
             case TargetPacks.Unsealed.Done _ -> Optional.empty();
             case TargetPacks.Unsealed.Failed failed -> Optional.of(new StoreResult.Failed(
                     "it lies where the manifest says that nothing does, and that could not be changed: " + failed.cause()));

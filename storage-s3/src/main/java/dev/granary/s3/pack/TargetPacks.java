@@ -37,6 +37,9 @@ final class TargetPacks {
     private static final int NOT_SATISFIABLE = 416;
     private static final int LOOKS = 2;
 
+    /** In how many packs more an entry is looked for that is damaged in one. */
+    private static final int MAX_COPIES = 3;
+
     private final ObjectStore background;
     private final PackKeys keys;
     private final IndexShelf shelf;
@@ -80,7 +83,10 @@ final class TargetPacks {
     }
 
     private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
-        for (int look = 1; ; look++) {
+        Optional<PackAnswer> damaged = Optional.empty();
+        int look = 1;
+        int copies = 0;
+        while (true) {
             boolean isLast = look == LOOKS;
             long seen = readings.get();
             Catalogue catalogue = catalogue(store).orElse(null);
@@ -92,10 +98,11 @@ final class TargetPacks {
             switch (found) {
                 case Found.Nowhere _ when !isLast && isOld && (!hasFailed || intervals.isDue(refreshAt)) -> {} // it may be in a pack that was published since
                 case Found.Nowhere _ when !catalogue.isTold() || isOld -> {
-                    return new PackAnswer.Unconfirmed("the bucket has not told what packs there are, or not for long: " + trouble);
+                    return damaged.orElseGet(() ->
+                            new PackAnswer.Unconfirmed("the bucket has not told what packs there are, or not for long: " + trouble));
                 }
                 case Found.Nowhere _ -> {
-                    return catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED;
+                    return damaged.orElseGet(() -> catalogue.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
                 }
                 case Found.Lost _ -> {} // it is remembered: the next look passes that pack by
                 case Found.Unsaid unsaid -> {
@@ -103,15 +110,23 @@ final class TargetPacks {
                 }
                 case Found.In in -> {
                     Optional<PackAnswer> answer = read(catalogue, in, decoder, store);
-                    if (answer.isPresent()) {
+                    if (answer.isPresent() && !(answer.get() instanceof PackAnswer.Damaged)) {
                         return answer.get();
+                    }
+                    if (answer.isPresent()) {
+                        damaged = damaged.or(() -> answer);
+                        if (copies++ < MAX_COPIES) {
+                            continue; // that pack is passed by now: another one may have the entry, too
+                        }
+                        return damaged.get();
                     }
                 }
             }
             if (isLast) {
-                return PackAnswer.NOT_PACKED;
+                return damaged.orElse(PackAnswer.NOT_PACKED);
             }
             refreshAfterLoss(store, seen, found instanceof Found.Nowhere ? Lost.FORGET : Lost.KEEP);
+            look++;
         }
     }
 
@@ -119,8 +134,12 @@ final class TargetPacks {
     boolean holds(Id id, ObjectStore store) {
         Catalogue catalogue = catalogue(store).orElse(null);
         while (catalogue != null && find(catalogue, id.hash(), store) instanceof Found.In in) {
+            if (catalogue.isWhole(in.pack())) {
+                return true;
+            }
             switch (presence(in.pack(), keys, store)) {
                 case THERE -> {
+                    catalogue.whole(in.pack());
                     return true;
                 }
                 case GONE -> catalogue.lost(in.pack()); // another pack may have the entry, too
@@ -169,28 +188,29 @@ final class TargetPacks {
 
     /**
      * Commits that entries may lie outside of packs, unless that is so, after one was written there. The bucket is asked afterwards, and not what is known
-     * from before: another process may have sealed the target a moment ago.
+     * from before: another process may have sealed the target a moment ago, or be about to, and have listed before that entry was there.
      */
-    Unsealed unseal(Id id, ObjectStore store) {
+    Unsealed unseal(ObjectStore store) {
         long mark = mark();
-        Catalogue catalogue = catalogue(store).orElse(null);
-        Manifest known = catalogue == null ? Manifest.NONE : catalogue.manifest();
-        Optional<Boolean> isNewest = freshDone > mark ? Optional.of(true) : logs.apply(store).isNewest(known);
+        Optional<Catalogue> ignored = catalogue(store); // reads the manifest if none is known
+        boolean isFresh = freshDone > mark; // asked before the manifest is taken, which is then at least as new
+        Manifest known = known();
+        Optional<Boolean> isNewest = isFresh ? Optional.of(true) : logs.apply(store).isNewest(known);
         if (isNewest.isEmpty()) {
             hasWrittenAlone = true;
             return new Unsealed.Unknown("the bucket does not say whether look-ups ask for entries outside of packs");
         }
-        if (isNewest.get() && (catalogue == null || !catalogue.isSurelyAbsent(id.hash()))) {
+        if (isNewest.get() && known.loose() == Manifest.Loose.ALLOWED) {
             return new Unsealed.Done();
         }
-        Unsealed unsealed = unseal(store);
+        Unsealed unsealed = commitUnsealed(store);
         refresh(store);
         return unsealed;
     }
 
-    private Unsealed unseal(ObjectStore store) {
+    private Unsealed commitUnsealed(ObjectStore store) {
         ManifestLog.Committed committed = logs.apply(store)
-                .commit(base -> base.loose() == Manifest.Loose.NONE ? Optional.of(base.unsealed()) : Optional.empty());
+                .commit(base -> base.loose() == Manifest.Loose.ALLOWED ? Optional.empty() : Optional.of(base.saying(Manifest.Loose.ALLOWED)));
         return switch (committed) {
             case ManifestLog.Committed.Done _, ManifestLog.Committed.Overtaken _ -> new Unsealed.Done();
             case ManifestLog.Committed.Failed failed -> new Unsealed.Failed(failed.cause());
@@ -213,7 +233,7 @@ final class TargetPacks {
     /** True where the packs have an entry of that id, as far as is known without a request. */
     boolean isKnown(Id id) {
         Catalogue catalogue = current;
-        return catalogue != null && !catalogue.isBad(id.hash()) && catalogue.manifest().packs().stream().anyMatch(pack ->
+        return catalogue != null && catalogue.manifest().packs().stream().anyMatch(pack ->
                 catalogue.mayHave(pack, id.hash()) && catalogue.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
     }
 
@@ -236,9 +256,6 @@ final class TargetPacks {
     }
 
     private Found find(Catalogue catalogue, Sha256 id, ObjectStore store) {
-        if (catalogue.isBad(id)) {
-            return new Found.Nowhere();
-        }
         boolean isOneLost = false;
         for (PackInfo pack : catalogue.manifest().packs()) {
             if (!catalogue.mayHave(pack, id)) {
@@ -274,7 +291,7 @@ final class TargetPacks {
                 yield Optional.empty();
             }
             case GetResult.TooLarge _ -> {
-                catalogue.bad(place.id());
+                catalogue.bad(in.pack(), place.id());
                 yield Optional.of(new PackAnswer.Damaged(Damage.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
             }
             case GetResult.Unavailable lost when isGone(lost.failure(), in.pack(), keys, store) -> {
@@ -294,7 +311,7 @@ final class TargetPacks {
         return switch (decoded) {
             case LoadResult.Hit hit -> new PackAnswer.Hit(hit.entry());
             case LoadResult.Damaged bad -> {
-                catalogue.bad(in.place().id());
+                catalogue.bad(in.pack(), in.place().id());
                 yield new PackAnswer.Damaged(bad.damage(), "in pack " + in.pack().name() + ": " + bad.detail());
             }
             case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
@@ -487,7 +504,7 @@ final class TargetPacks {
     /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */
     private void unsealIfWritten(Manifest newest, ObjectStore store) {
         if (hasWrittenAlone && newest.number() > 0) {
-            hasWrittenAlone = newest.loose() == Manifest.Loose.NONE && !(unseal(store) instanceof Unsealed.Done);
+            hasWrittenAlone = newest.loose() != Manifest.Loose.ALLOWED && !(commitUnsealed(store) instanceof Unsealed.Done);
         }
     }
 

@@ -108,7 +108,7 @@ public final class Warming {
         for (PackInfo pack : manifest.packs()) {
             plan.add(pack, Objects.requireNonNull(indexes.get(pack.name())));
         }
-        if (alone == Alone.READ && manifest.loose() == Manifest.Loose.ALLOWED) {
+        if (alone == Alone.READ && manifest.loose() != Manifest.Loose.NONE) {
             String prefix = keys.loosePrefix();
             try {
                 plan.listed(store.list(prefix, object -> LooseEntry.of(object, prefix).ifPresent(plan::add)));

@@ -31,8 +31,8 @@ final class Bucket {
     @SuppressWarnings("ArrayRecordComponent") // never compared: an object is told by its ETag
     record Stored(byte[] body, Marks marks, String etag, long writtenMillis) {}
 
-    /** A change of one key. */
-    private record Change(String key, @Nullable Stored before, @Nullable Stored after, long atMillis) {}
+    /** A change of one key; a loss is a removal, or a cut. */
+    private record Change(String key, @Nullable Stored before, @Nullable Stored after, boolean isLoss, long atMillis) {}
 
     /** An older state of one key, or of all. */
     record Older<T>(T state, boolean hasRemoved) {}
@@ -42,7 +42,7 @@ final class Bucket {
     private final Deque<Runnable> late = new ArrayDeque<>();
     private final Matching matching;
     private final boolean keepsMarks;
-    private long nowMillis = 1_700_000_000_000L;
+    private long nowMillis = 1_800_000_000_000L;
     private long versions;
 
     /** What becomes of {@code If-Match}. */
@@ -89,6 +89,14 @@ final class Bucket {
         return new WriteResult.Done(next.etag());
     }
 
+    /** Cuts an object. */
+    synchronized void cut(String key) {
+        Stored there = objects.get(key);
+        if (there != null) {
+            changed(key, new Stored(Arrays.copyOf(there.body(), there.body().length / 3), there.marks(), "v" + versions++, nowMillis), true);
+        }
+    }
+
     synchronized WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
         return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks);
     }
@@ -118,7 +126,11 @@ final class Bucket {
     }
 
     private void changed(String key, @Nullable Stored next) {
-        changes.add(new Change(key, objects.get(key), next, nowMillis));
+        changed(key, next, next == null);
+    }
+
+    private void changed(String key, @Nullable Stored next, boolean isLoss) {
+        changes.add(new Change(key, objects.get(key), next, isLoss, nowMillis));
         if (next == null) {
             objects.remove(key);
         } else {
@@ -131,7 +143,7 @@ final class Bucket {
         for (int i = changes.size() - 1; i >= 0 && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
             Change change = changes.get(i);
             if (change.key().equals(key)) {
-                return Optional.of(new Older<>(Optional.ofNullable(change.before()), change.after() == null));
+                return Optional.of(new Older<>(Optional.ofNullable(change.before()), change.isLoss()));
             }
         }
         return Optional.empty();
@@ -143,7 +155,7 @@ final class Bucket {
         boolean hasRemoved = false;
         for (int i = changes.size() - 1; i >= Math.max(0, changes.size() - count) && changes.get(i).atMillis() >= nowMillis - LAG_MILLIS; i--) {
             Change change = changes.get(i);
-            hasRemoved |= change.after() == null;
+            hasRemoved |= change.isLoss();
             if (change.before() == null) {
                 then.remove(change.key());
             } else {

@@ -41,6 +41,7 @@ final class Ledger {
     private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>(); // by key, of packs that were ever written
     private final Map<String, Long> lastNamed = new HashMap<>(); // by key of the pack: the highest manifest that ever named it
     private final Map<String, Remover> removers = new HashMap<>();
+    private final Set<String> repacked = new HashSet<>(); // by key, of packs that a compaction has written
     private int removals;
     private boolean wasHintWritten;
     private int judgedVersion = -1;
@@ -79,7 +80,10 @@ final class Ledger {
     // ---- what happens to the bucket
 
     /** An object was written, by whomever. */
-    void written(String key, byte[] body) {
+    void written(String key, byte[] body, Remover by) {
+        if (by == Remover.COMPACTOR && isPack(key)) {
+            repacked.add(key);
+        }
         wasHintWritten |= key.endsWith("/m/newest");
         if (isPack(key)) {
             idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
@@ -90,6 +94,21 @@ final class Ledger {
         }
     }
 
+    /**
+     * False for what nobody removes by hand in a history, since no process could know it in time: a pack of a compaction that has asked for it and is about
+     * to name it; the hint and manifests while a process is under way; and, where a request that began long ago overwrites a hint of any version, the hint and
+     * manifests that follow it.
+     */
+    boolean mayBeTaken(String key, boolean isAnybodyBusy) {
+        if (isPack(key)) {
+            return !repacked.contains(key) || lastNamed.containsKey(key);
+        }
+        if (!key.contains("/m/")) {
+            return true;
+        }
+        return !isAnybodyBusy && (bucket.matching() == Bucket.Matching.KEPT || numberOf(key) == newestNumber());
+    }
+
     /** A process has removed an object. */
     void removed(String key, Remover by) {
         if (isPack(key)) {
@@ -98,33 +117,47 @@ final class Ledger {
     }
 
     /**
-     * The owner of the bucket, or a rule, or damage takes an object away, before that happens: what it held is not acknowledged any more. An older
-     * manifest holds nothing that anybody needs, but for one that the hint names; what a rule removes as old is no loss but to what it holds.
-     *
-     * @param isByRule whether a lifecycle rule does it, which must not take with an old hint what is young
+     * The owner of the bucket, or damage takes an object away, before that happens: what it held is not acknowledged any more. An older
+     * manifest holds nothing that anybody needs, but for one that readers pass on their way: from the one that the hint names to the newest.
      */
-    void taken(String key, boolean isByRule) {
+    void taken(String key) {
+        taken(key, Long.MAX_VALUE);
+    }
+
+    /**
+     * A rule takes an object away, before that happens. An old manifest that it removes is no loss but to what it holds. The hint was written with the
+     * newest manifest, so what is older than both has had its time, though the rule may not have come to it yet; what is younger has not.
+     */
+    void takenByRule(String key, long before) {
+        taken(key, before);
+    }
+
+    private void taken(String key, long before) {
+        boolean isByRule = before != Long.MAX_VALUE;
         removals++;
         if (isPack(key)) {
             removers.put(key, Remover.OWNER);
             forget(idsOfPacks.getOrDefault(key, Set.of()));
         } else if (key.endsWith("/m/newest")) {
-            if (!isByRule) {
-                forgetPacked();
-            }
+            forgetPacked(before);
         } else if (numberOf(key) > 0) {
-            boolean isHinted = !isByRule && bucket.stored(hintKey()).filter(hint -> new String(hint.body(), US_ASCII).equals(Long.toString(numberOf(key)))).isPresent();
-            if (numberOf(key) == newestNumber() || isHinted) {
-                forgetPacked();
+            boolean isOnTheWay = !isByRule && hinted().filter(number -> number <= numberOf(key)).isPresent();
+            if (numberOf(key) == newestNumber() || numberOf(key) == seenNumber() || isOnTheWay) {
+                forgetPacked(Long.MAX_VALUE);
             }
         } else {
             contents.keySet().stream().filter(id -> key.endsWith(id.hash().hex())).toList().forEach(this::forget);
         }
     }
 
-    private void forgetPacked() {
+    /** Forgets what lies in packs that were written before that time. */
+    private void forgetPacked(long before) {
         Set<Sha256> packed = new HashSet<>();
-        idsOfPacks.values().forEach(packed::addAll);
+        idsOfPacks.forEach((key, ids) -> {
+            if (bucket.stored(key).filter(stored -> stored.writtenMillis() >= before).isEmpty()) {
+                packed.addAll(ids);
+            }
+        });
         forget(packed);
     }
 
@@ -173,13 +206,17 @@ final class Ledger {
         }
     }
 
-    /** Those that a process with an empty directory does not find. */
+    /**
+     * Those that a process with an empty directory does not find. A hint that went back, as it may where versions are not replaced, and whose manifest a rule
+     * has taken then, makes look-ups unavailable until the next publication, which is told.
+     */
     List<Id> lost(Set<Id> ids, boolean mayList) {
         List<Id> lost = new ArrayList<>();
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
                 LoadResult result = reader.tier().load(id);
-                if (!(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
+                boolean isTold = result instanceof LoadResult.Unavailable && bucket.matching() != Bucket.Matching.KEPT && isHintAstray();
+                if (!isTold && !(result instanceof LoadResult.Hit hit && contents.getOrDefault(id, Set.of()).contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
@@ -256,9 +293,19 @@ final class Ledger {
     }
 
     private long seenNumber() {
+        return seen().map(Manifest::number).orElse(-1L);
+    }
+
+    private Optional<Manifest> seen() {
         try (TestProcess reader = reader(true)) {
-            return reader.packed().manifests(namespace).newest(Manifest.NONE) instanceof ManifestLog.Newest.Found found ? found.manifest().number() : -1;
+            return reader.packed().manifests(namespace).newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest found)
+                    ? Optional.of(found) : Optional.empty();
         }
+    }
+
+    /** The manifest to which readers come. Another one may have a higher number: of a writer that found out that the hint leads elsewhere. */
+    Manifest seenManifest() {
+        return seen().orElse(Manifest.NONE);
     }
 
     // ---- the manifests
@@ -275,7 +322,21 @@ final class Ledger {
 
     /** Packs that the newest manifest names and that are not there, or not whole. */
     List<String> namedAndMissing() {
-        return newestManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::keyOfPack).toList();
+        return seenManifest().packs().stream().filter(pack -> !isWhole(pack)).map(this::keyOfPack).toList();
+    }
+
+    /** True if the hint names a manifest that is gone, and so does not lead to one. */
+    boolean isHintAstray() {
+        return hinted().filter(number -> number > 0 && !isStored(number) && !isStored(number + 1)).isPresent();
+    }
+
+    /** What the hint says; empty if it says no number. */
+    private Optional<Long> hinted() {
+        return bucket.stored(hintKey()).map(hint -> new String(hint.body(), US_ASCII)).filter(text -> text.matches("[0-9]{1,16}")).map(Long::parseLong);
+    }
+
+    private boolean isStored(long number) {
+        return bucket.objects().keySet().stream().anyMatch(key -> numberOf(key) == number);
     }
 
     private long newestNumber() {

@@ -106,17 +106,20 @@ final class Wire implements ObjectStore {
 
     @Override
     public WriteResult put(String key, byte[] body, Marks marks) {
-        return write("PUT", key, () -> noted(bucket.put(key, body, marks), () -> ledger.written(key, body)));
+        Ledger.Remover by = machine.remover();
+        return write("PUT", key, () -> noted(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write("CREATE", key, () -> noted(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body)));
+        Ledger.Remover by = machine.remover();
+        return write("CREATE", key, () -> noted(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write("REPLACE", key, () -> noted(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body)));
+        Ledger.Remover by = machine.remover();
+        return write("REPLACE", key, () -> noted(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override

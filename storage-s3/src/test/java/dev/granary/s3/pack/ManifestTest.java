@@ -163,6 +163,7 @@ class ManifestTest {
         byte[] stored = small().encode();
         assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));
         assertEquals(Damage.TOO_OLD, bad(resealed(stored, in -> in.putInt(VERSION_AT, 0))));
-        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 2))));
+        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 4))));
+        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 3))), "sealed, and about to be");
     }
 }

@@ -67,7 +67,7 @@ class PackPublisherTest {
         assertEquals(List.of(), heard);
         publisher.finish();
         assertEquals("PUT pack", store.notes().getFirst());
-        assertEquals(8, store.notes().size());
+        assertEquals(11, store.notes().size());
         assertEquals(100, heard.size());
         long bytes = heard.stream().mapToLong(result -> assertInstanceOf(StoreResult.Stored.class, result).bytes()).sum();
         PackInfo pack = bucket.newest().packs().getFirst();
@@ -239,7 +239,7 @@ class PackPublisherTest {
         add(all);
         Fault none = new Fault.None();
         Fault lost = new Fault.AnswerLost(TIMEOUT);
-        store.script(none, none, none, none, none, lost, lost, lost, lost);
+        store.script(none, none, none, none, none, none, lost, lost, lost, lost);
         publisher.finish();
         assertEquals(5, heard.size());
         heard.forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result));
@@ -252,7 +252,7 @@ class PackPublisherTest {
         List<Entry> all = some(5);
         add(all);
         Fault none = new Fault.None();
-        store.script(none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
+        store.script(none, none, none, none, none, none, new Fault.AnswerLost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE));
         publisher.finish();
         heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
         assertEquals(1, packObjects());

@@ -111,7 +111,7 @@ class TargetPacksTest {
         assertHit(one);
         bucket.replace(old, one, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET m2", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newNotes());
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newNotes());
     }
@@ -124,7 +124,7 @@ class TargetPacksTest {
         assertHit(one);
         bucket.replace(old, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET m3", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newNotes());
     }
 
     @Test
@@ -276,7 +276,7 @@ class TargetPacksTest {
         }
         assertEquals(1, behind.size());
         behind.remove().run();
-        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET m2"), store.newNotes());
+        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newNotes());
         assertHit(two);
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newNotes());

@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
 import java.nio.file.Path;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
@@ -78,6 +81,39 @@ public final class TestPacks {
         CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         meanwhile.run();
         return compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+    }
+
+    /** Publishes an entry in a pack, as a publisher does. */
+    public void publishAgain(Entry entry) {
+        PackPublisher publisher = publisher();
+        if (!publisher.add(entry, result -> assertInstanceOf(StoreResult.Stored.class, result))) {
+            throw new IllegalStateException("too large for a pack");
+        }
+        publisher.finish();
+    }
+
+    /** Compacts and seals, where an entry comes to lie alone after the plan, and one listing, counted from that of the plan as 1, does not show it. */
+    public Compaction.Result compactAndSealWithLag(int lagging, Entry unseen) {
+        int[] listings = {0};
+        Compaction compaction = compaction(new ForwardingStore(store) {
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                boolean isLagging = prefix.equals(KEYS.loosePrefix()) && ++listings[0] == lagging;
+                return super.list(prefix, object -> {
+                    if (!isLagging || !object.key().equals(keyAlone(unseen))) {
+                        visitor.accept(object);
+                    }
+                });
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        placeAlone(unseen);
+        return compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+    }
+
+    /** Commits the intent to seal, as a compaction does that ends before it seals. */
+    public void intendToSeal() {
+        done(log().commit(base -> Optional.of(base.saying(Manifest.Loose.SEALING))));
     }
 
     /** Puts an entry into the bucket that lies alone. */
@@ -168,7 +204,7 @@ public final class TestPacks {
     }
 
     /** The manifests and packs as they are now; the requests for it are not written down. */
-    Manifest newest() {
+    public Manifest newest() {
         NotedStore copy = new NotedStore();
         store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
         return assertInstanceOf(ManifestLog.Newest.Found.class, log(copy).newest(Manifest.NONE)).manifest();

@@ -1,0 +1,187 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.Compaction;
+import dev.granary.s3.pack.Manifest;
+import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.TestPacks;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A compaction seals a target while others publish entries alone: what is acknowledged is found at every moment, also if the compaction ends there. */
+class SealingTest {
+    private final TestEntries entries = new TestEntries("SealingTest");
+    private final Entry packed = entries.entry(100);
+    private final Entry alone = entries.entry(200);
+    private TestPacks packs = new TestPacks("SealingTest");
+    private boolean isBusy;
+
+    private NotedStore store() {
+        return packs.store;
+    }
+
+    private BucketTier tier() {
+        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), Seed.random("SealingTest"));
+    }
+
+    private void publishAlone(Entry entry) {
+        try (BucketTier publisher = tier()) {
+            assertInstanceOf(StoreResult.Stored.class, publisher.store(entry));
+        }
+    }
+
+    private void assertFound(Entry entry) {
+        try (BucketTier reader = tier()) {
+            PersistentCacheContract.assertHit(entry, reader.load(entry.id()));
+        }
+    }
+
+    /** Runs something before each request, but not before its own. What the server can do was tried out before. */
+    private void beforeEach(Runnable task) {
+        try (BucketTier first = tier()) {
+            first.conditionalWrites();
+        }
+        store().beforeEach(() -> {
+            if (!isBusy) {
+                isBusy = true;
+                try {
+                    task.run();
+                } finally {
+                    isBusy = false;
+                }
+            }
+        });
+    }
+
+    @AfterEach
+    void noHook() {
+        store().beforeEach(() -> {});
+    }
+
+    /** Publishes before the request of that number; returns how many requests the compaction sent. */
+    private int sealed(int publishedAt, boolean isFirst) {
+        packs = new TestPacks("SealingTest " + publishedAt);
+        if (!isFirst) {
+            packs.publish(packed);
+        }
+        int[] requests = {0};
+        beforeEach(() -> {
+            int now = requests[0]++;
+            if (now == publishedAt) {
+                publishAlone(alone);
+            } else if (now > publishedAt) {
+                assertFound(alone);
+            }
+        });
+        Compaction.Result result = packs.compactAndSeal();
+        store().beforeEach(() -> {});
+        assertInstanceOf(Compaction.Result.Done.class, result, result::toString);
+        if (requests[0] > publishedAt) {
+            assertFound(alone);
+        } else {
+            assertEquals(Manifest.Loose.NONE, packs.newest().loose());
+        }
+        return requests[0];
+    }
+
+    @Test
+    @DisplayName("B8 an entry published alone before any request of a sealing compaction is found from then on, at each request that follows")
+    void publishedMeanwhile() {
+        for (boolean isFirst : List.of(true, false)) {
+            int requests = sealed(Integer.MAX_VALUE, isFirst);
+            assertTrue(requests > 15, () -> requests + " requests");
+            for (int at = 0; at < requests; at++) {
+                sealed(at, isFirst);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("B8 a compaction does not seal on the intent of another one, which was committed after an entry was published alone")
+    void intentOfAnother() {
+        packs.publish(packed);
+        int[] manifests = {0};
+        beforeEach(() -> {
+            if (store().notes().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
+                publishAlone(alone);
+                packs.intendToSeal();
+            } else if (manifests[0] >= 2) {
+                assertFound(alone);
+            }
+        });
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal()).loose());
+        assertTrue(manifests[0] >= 2);
+        assertFound(alone);
+    }
+
+    @Test
+    @DisplayName("B8 an entry that lies alone, whose publisher died before it asked for the manifest, is there already only once look-ups are sure to ask")
+    void diedAfterItsPut() {
+        packs.publish(packed);
+        packs.intendToSeal();
+        packs.placeAlone(alone);
+        try (BucketTier publisher = tier()) {
+            assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(alone));
+        }
+        assertEquals(Manifest.Loose.ALLOWED, packs.newest().loose());
+    }
+
+    @Test
+    @DisplayName("B8 an intent that a compaction left behind is taken up by the next one, and costs look-ups nothing")
+    void intentLeftBehind() {
+        packs.publish(packed);
+        packs.intendToSeal();
+        packs.placeAlone(alone);
+        assertFound(alone);
+        assertEquals(Manifest.Loose.NONE, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal()).loose());
+        assertFound(alone);
+        assertFound(packed);
+    }
+
+    @Test
+    @DisplayName("B8 one listing that lags behind does not seal")
+    void oneListingLags() {
+        for (int lagging = 2; lagging <= 3; lagging++) { // the first one is that of the plan
+            packs = new TestPacks("SealingTest lagging " + lagging);
+            packs.publish(packed);
+            Entry unseen = entries.entry(lagging);
+            assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).loose());
+            assertFound(unseen);
+        }
+    }
+
+    @Test
+    @DisplayName("B8 the newest manifest is damaged, and the last sound one is sealed: look-ups ask for entries outside of packs")
+    void damagedUnsealing() {
+        packs.publish(packed);
+        packs.compactAndSeal();
+        publishAlone(alone);
+        String key = store().keys().stream().filter(name -> name.contains("/m/0")).max(String::compareTo).orElseThrow();
+        store().place(key, Arrays.copyOf(store().body(key), 30), store().marks(key));
+        assertFound(alone);
+    }
+
+    @Test
+    @DisplayName("B8 the hint of a sealed target was removed, and an entry published alone: found, also after the next commit finds the manifest by a listing")
+    void sealedWithoutHint() {
+        packs.publish(packed);
+        packs.compactAndSeal();
+        store().remove(store().keys().stream().filter(name -> name.endsWith("newest")).findFirst().orElseThrow());
+        publishAlone(alone);
+        packs.publishAgain(entries.entry(50));
+        assertFound(alone);
+        assertFound(packed);
+    }
+}

@@ -1,0 +1,241 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.store.Marks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A process stands still until a rule has removed everything, and others have begun anew: what they publish is found at every moment. */
+class EmptiedBucketTest {
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
+
+    private final TestEntries made = new TestEntries("EmptiedBucketTest");
+    private TestPacks bucket = new TestPacks("EmptiedBucketTest");
+    private boolean isBusy;
+
+    private void begin(String name, int manifests) {
+        bucket = new TestPacks(name);
+        bucket.store.pass(YEARS);
+        publish(manifests);
+    }
+
+    /** Publishes as many packs, and thus manifests. */
+    private List<Entry> publish(int manifests) {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < manifests; i++) {
+            all.add(made.entry(30));
+            bucket.publishAgain(all.getLast());
+        }
+        return all;
+    }
+
+    private void assertFound(List<Entry> all) {
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(all));
+        }
+    }
+
+    /** Runs the work, which stands still before the request of that number; returns how many requests it sent. */
+    private int suspended(int at, int manifestsAnew, Runnable work) {
+        int[] requests = {0};
+        List<Entry> others = new ArrayList<>();
+        bucket.store.beforeEach(() -> {
+            if (isBusy) {
+                return;
+            }
+            isBusy = true;
+            try {
+                if (requests[0]++ == at) {
+                    bucket.store.pass(Duration.ofDays(100));
+                    bucket.store.keys().forEach(bucket.store::remove);
+                    others.addAll(publish(manifestsAnew));
+                }
+                assertFound(others);
+            } finally {
+                isBusy = false;
+            }
+        });
+        work.run();
+        bucket.store.beforeEach(() -> {});
+        assertFound(others);
+        others.addAll(publish(2));
+        assertFound(others);
+        return requests[0];
+    }
+
+    @Test
+    @DisplayName("B4 a publisher stands still at any request until everything was removed and begun anew: nobody's pack is lost, its own included")
+    void publisher() {
+        for (int anew : List.of(0, 2)) {
+            int requests = 1;
+            for (int at = 0; at < requests; at++) {
+                begin("publisher " + anew + " " + at, 2);
+                List<StoreResult> heard = new ArrayList<>();
+                Entry mine = made.entry(30);
+                PackPublisher publisher = bucket.publisher();
+                assertTrue(publisher.add(mine, heard::add));
+                requests = Math.max(requests, suspended(at, anew, publisher::finish));
+                if (heard.getFirst() instanceof StoreResult.Stored) {
+                    assertFound(List.of(mine));
+                }
+            }
+            assertTrue(requests >= 10);
+        }
+    }
+
+    @Test
+    @DisplayName("B4 a compaction stands still at any request until everything was removed and begun anew: nobody's pack is lost")
+    void compaction() {
+        for (int anew : List.of(0, 2)) {
+            int requests = 1;
+            for (int at = 0; at < requests; at++) {
+                begin("compaction " + anew + " " + at, 2);
+                requests = Math.max(requests, suspended(at, anew, () -> {
+                    Compaction compaction = bucket.compaction();
+                    if (compaction.plan(Duration.ofDays(1)) instanceof Compaction.Planned.Ready(CompactionPlan plan)) {
+                        compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+                    }
+                }));
+            }
+            assertTrue(requests >= 15);
+        }
+    }
+
+    @Test
+    @DisplayName("B4 numbers of manifests never come again; in a bucket from before that, they go on")
+    void numbers() {
+        begin("numbers", 3);
+        long before = bucket.newest().number();
+        bucket.store.keys().forEach(bucket.store::remove);
+        bucket.store.pass(Duration.ofSeconds(1));
+        publish(1);
+        assertTrue(bucket.newest().number() > before);
+        bucket.store.keys().forEach(bucket.store::remove);
+        Manifest old = new Manifest(57, Manifest.Loose.ALLOWED, List.of(), List.of());
+        bucket.store.place(TestPacks.KEYS.manifest(57), old.encode(), new Marks("00".repeat(16), ""));
+        bucket.store.place(TestPacks.KEYS.hint(), "57".getBytes(US_ASCII), Marks.NONE);
+        publish(1);
+        assertEquals(58, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("B4 the newest manifest is gone, and the hint still names it: its number is not given again, and the hint is written anew")
+    void newestGone() {
+        begin("newestGone", 3);
+        long newest = bucket.newest().number();
+        bucket.store.remove(TestPacks.KEYS.manifest(newest));
+        List<Entry> more = publish(1);
+        assertEquals(newest + 1, bucket.newest().number());
+        assertEquals(newest + 1, Long.parseLong(new String(bucket.store.body(TestPacks.KEYS.hint()), US_ASCII)));
+        assertFound(more);
+    }
+
+    @Test
+    @DisplayName("a hint that is cut on its way is none of a smaller number")
+    void cutHint() {
+        for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
+            String text = new String(ManifestChain.hintText(number), US_ASCII);
+            for (int length = 0; length < text.length(); length++) {
+                bucket.store.place(TestPacks.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), Marks.NONE);
+                Optional<ManifestChain.Hint> hint = hint();
+                assertEquals(0, hint.orElseThrow().number());
+            }
+            bucket.store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), Marks.NONE);
+            assertEquals(number, hint().orElseThrow().number());
+        }
+    }
+
+    private Optional<ManifestChain.Hint> hint() {
+        try {
+            return new ManifestChain(bucket.store, TestPacks.KEYS, _ -> {}).hint();
+        } catch (NoAnswer e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    @DisplayName("M7 somebody removes a manifest behind the newest one while the hint is at the one before: what is published then is not hidden")
+    void gap() {
+        begin("gap", 3);
+        long newest = bucket.newest().number();
+        bucket.store.place(TestPacks.KEYS.hint(), ManifestChain.hintText(newest - 2), Marks.NONE);
+        bucket.store.remove(TestPacks.KEYS.manifest(newest - 1));
+        List<Entry> more = publish(2);
+        assertFound(more);
+    }
+
+    @Test
+    @DisplayName("A3 nothing is removed while look-ups do not come to the newest manifest; a compaction leads them there first")
+    void hintGone() {
+        Entry entry = made.entry(30);
+        bucket.placeAlone(entry);
+        PackInfo copy = bucket.publish(entry);
+        BucketRemover remover = new BucketRemover(bucket.store, TestPacks.KEYS, bucket.log());
+        List<LooseEntry> alone = new ArrayList<>();
+        bucket.store.list(TestPacks.KEYS.loosePrefix(), object -> LooseEntry.of(object, TestPacks.KEYS.loosePrefix()).ifPresent(alone::add));
+        bucket.store.remove(TestPacks.KEYS.hint());
+        List<BucketRemover.Copied> copies = List.of(new BucketRemover.Copied(alone.getFirst(), copy));
+        assertEquals(0, remover.removeCopied(copies));
+        assertFound(List.of(entry));
+        Compaction compaction = bucket.compaction();
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {});
+        assertTrue(bucket.store.keys().contains(TestPacks.KEYS.hint()));
+        assertEquals(1, remover.removeCopied(copies));
+        assertFound(List.of(entry));
+    }
+
+    @Test
+    @DisplayName("B9 a pack that was named too late, and is there, stays named beside the one in its place: others were told of what it has")
+    void namedTooLate() {
+        Entry entry = made.entry(30);
+        PackPublisher publisher = bucket.publisher();
+        assertTrue(publisher.add(entry, _ -> {}));
+        Set<String> first = Set.copyOf(bucket.store.keys());
+        boolean[] isLate = {false};
+        bucket.store.beforeEach(() -> {
+            if (!isLate[0] && bucket.store.notes().getLast().equals("PUT m1")) {
+                isLate[0] = true;
+                bucket.store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
+            }
+        });
+        publisher.finish();
+        assertFalse(first.stream().anyMatch(key -> key.endsWith(".pack")));
+        assertEquals(2, bucket.newest().packs().size());
+        for (PackInfo pack : bucket.newest().packs()) {
+            TestPacks one = bucket;
+            byte[] body = one.store.body(TestPacks.KEYS.pack(pack.name()));
+            one.remove(pack);
+            assertFound(List.of(entry));
+            one.store.place(TestPacks.KEYS.pack(pack.name()), body, Marks.NONE);
+        }
+    }
+
+    @Test
+    @DisplayName("B7 an entry that is damaged in the first pack that has it is found in the next one")
+    void damagedInOnePack() {
+        Entry entry = made.entry(30);
+        Entry beside = made.entry(30);
+        List<PackInfo> packs = Stream.generate(() -> bucket.publish(entry, beside)).limit(3).toList();
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(List.of(beside)));
+            bucket.damage(packs.get(0), entry);
+            bucket.damage(packs.get(1), entry);
+            assertEquals(List.of(), reading.lost(List.of(entry)));
+        }
+    }
+}
