@@ -5,6 +5,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -17,6 +18,8 @@ final class BulkFetchProcess {
     private BulkFetchProcess() {}
 
     /** The id of that number. */
+    private static final List<String> LATE = List.of("waiting", "took all the time", "takes too long", "left alone");
+
     static Id id(int number) {
         return TestEntries.id("bulk-" + number);
     }
@@ -27,6 +30,7 @@ final class BulkFetchProcess {
         int ids = Integer.parseInt(args[6]);
         S3Config config = S3Config.builder(S3Location.parse(args[4])).endpoint(URI.create(args[1])).client(S3Client.valueOf(args[0]))
                 .credentials(args[2], args[3]).maxConnections(Integer.parseInt(args[7])).requestTimeout(millis(args[8])).loadDeadline(millis(args[9]))
+                .stallTimeout(millis(args[8])).slowCall(millis(args[8])) // a busy machine is no silent server
                 .build();
         Map<String, LongAdder> counts = new ConcurrentHashMap<>();
         AtomicLong longest = new AtomicLong();
@@ -55,7 +59,7 @@ final class BulkFetchProcess {
                 case LoadResult.Hit hit -> hit.entry().id().equals(id) ? "hit" : "another's";
                 case LoadResult.Absent _ -> "absent";
                 case LoadResult.Damaged bad -> "damaged: " + bad;
-                case LoadResult.Unavailable lost -> lost.cause().contains("waiting") || lost.cause().contains("took all the time") ? "late" : lost.cause();
+                case LoadResult.Unavailable lost -> LATE.stream().anyMatch(lost.cause()::contains) ? "late" : lost.cause();
             };
         } catch (RuntimeException | Error e) {
             return "thrown: " + e;
