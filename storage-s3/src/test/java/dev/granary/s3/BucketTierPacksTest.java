@@ -374,6 +374,16 @@ class BucketTierPacksTest {
     }
 
     @Test
+    @DisplayName("A3 whether a pack is there nobody says: its entry is not there already, and is published alone")
+    void silentPack() {
+        PackInfo pack = packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
+                new Fault.Lost(Fault.TIMEOUT)));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+    }
+
+    @Test
     @DisplayName("A3 an entry of another content under the same id is told as divergent, in a pack and alone")
     void divergent() {
         Entry other = entries.entry(one.id(), 300);

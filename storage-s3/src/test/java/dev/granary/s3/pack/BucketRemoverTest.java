@@ -162,6 +162,32 @@ class BucketRemoverTest {
     }
 
     @Test
+    @DisplayName("entries outside of packs: of several, each needs a copy of its own in a pack that is named")
+    void copiedEach() {
+        Entry first = made.entry(100);
+        Entry second = made.entry(100);
+        LooseEntry aloneFirst = alone(first);
+        LooseEntry aloneSecond = alone(second);
+        PackInfo copy = bucket.publish(first, second);
+        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        bucket.publish(first);
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(aloneFirst, copy), new BucketRemover.Copied(aloneSecond, copy))));
+        assertEquals(List.of(false, true), List.of(store.keys().contains(aloneFirst.key()), store.keys().contains(aloneSecond.key())));
+    }
+
+    @Test
+    @DisplayName("retired packs: one that could not be removed is not told as gone")
+    void notRemoved() {
+        PackInfo pack = bucket.publish(made.entry(100));
+        Manifest retiring = TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
+        store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
+        assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(Set.copyOf(retiring.retired()), remover.removeRetired(retiring.retired()));
+        assertFalse(isThere(pack));
+    }
+
+    @Test
     @DisplayName("nothing goes where the newest manifest is not answered, or is damaged in the bucket")
     void noManifest() {
         Entry entry = made.entry(100);
@@ -170,6 +196,7 @@ class BucketRemoverTest {
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
         TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        bucket.publish(made.entry(10)); // so that the manifest before the newest one lists the retired pack, too
         store.pass(DAY);
         List<String> before = store.keys();
         List<Runnable> troubles = new ArrayList<>();
