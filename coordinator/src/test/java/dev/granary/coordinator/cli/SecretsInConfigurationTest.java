@@ -50,6 +50,10 @@ class SecretsInConfigurationTest {
         }
     }
 
+    private static String refusal(String bucket) {
+        return String.valueOf(assertThrows(ConfigException.class, () -> GranaryConfig.builder().bucket(bucket)).getMessage());
+    }
+
     private Map<String, String> environment(String variable, String value) {
         return Map.of("HOME", directory.toString(), variable, value);
     }
@@ -132,13 +136,13 @@ class SecretsInConfigurationTest {
     @Test
     @DisplayName("S11 what is wrong is still said: the option's name, the value of an option that is known, host and bucket")
     void stillTold() {
-        String unknown = assertThrows(ConfigException.class, () -> GranaryConfig.builder().bucket("s3://team?secret=abc")).getMessage();
+        String unknown = refusal("s3://team?secret=abc");
         assertTrue(unknown.contains("'secret=...'") && unknown.contains("access=read"), unknown);
-        String access = assertThrows(ConfigException.class, () -> GranaryConfig.builder().bucket("s3://team?access=write")).getMessage();
+        String access = refusal("s3://team?access=write");
         assertTrue(access.contains("'access=write'") && access.contains("access=read-write"), access);
-        String bucket = assertThrows(ConfigException.class, () -> GranaryConfig.builder().bucket("s3://TEAM?access=read")).getMessage();
+        String bucket = refusal("s3://TEAM?access=read");
         assertTrue(bucket.contains("'s3://TEAM?...'"), bucket);
-        String several = assertThrows(ConfigException.class, () -> GranaryConfig.builder().bucket("s3://a-b?access=read, s3://TEAM")).getMessage();
+        String several = refusal("s3://a-b?access=read, s3://TEAM");
         assertTrue(several.contains("'s3://a-b?..., s3://TEAM'"), several);
         Cli.run("ls", "--bukcet=s3://team").exits(2).complains("Unknown option: '--bukcet'", "Try 'granary ls --help'");
         Cli.run("ls", "--wrong", "extra").exits(2).complains("Unknown option: '--wrong'");
