@@ -183,12 +183,15 @@ public final class Compaction {
         boolean areAllKept = plan.lostNames().isEmpty() && repacked.missing().isEmpty();
         boolean isChanged = !replaced.isEmpty() || !repacked.written().isEmpty()
                 || plan.base().loose() != sealing.over(plan.base(), areAllKept);
-        ManifestLog.Committed committed =
-                isChanged || !log.repairHint(plan.base()) ? log.commit(base -> next(base, replaced, repacked.written(), sealing.over(base, areAllKept))) : new ManifestLog.Committed.Done(plan.base());
+        ManifestLog.Committed committed = isChanged || !log.repairHint(plan.base())
+                ? log.commit(base -> next(base, replaced, repacked.written(), sealing.over(base, areAllKept)))
+                : new ManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case ManifestLog.Committed.Done(Manifest done) -> {
                 Optional<String> since = lost(repacked.written(), pack -> writer.named(pack, keys, done.number()));
-                yield since.isPresent() ? undo(merge, repacked, since.get()) : finish(plan, removable, sealing == Sealing.WANTED ? sealed(done) : Manifest.Loose.ALLOWED, repacked);
+                yield since.isPresent()
+                        ? undo(merge, repacked, since.get())
+                        : finish(plan, removable, sealing == Sealing.WANTED ? sealed(done) : Manifest.Loose.ALLOWED, repacked);
             }
             case ManifestLog.Committed.Overtaken _ -> {
                 remover.removeOwn(repacked.written());

@@ -498,7 +498,9 @@ final class History {
     }
 
     private Optional<String> anyKey() {
-        List<String> keys = bucket.objects().keySet().stream().filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key, machines.stream().anyMatch(machine -> !machine.isIdle()))).toList();
+        boolean isAnybodyBusy = !machines.stream().allMatch(Machine::isIdle);
+        List<String> keys = bucket.objects().keySet().stream()
+                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeTaken(key, isAnybodyBusy)).toList();
         return keys.isEmpty() ? Optional.empty() : Optional.of(keys.get(random.nextInt(keys.size())));
     }
 
