@@ -102,9 +102,13 @@ final class CompactCommand extends StoreCommand {
         tell(done.left(), Text.plural(done.left(), "entry") + " left where they are: damaged, too large for a pack, or not to be read now");
         tell(done.dropped(), Text.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
         tell(done.unremoved(), Text.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
-        tell(isSealing ? 1 : 0, done.loose() == Manifest.Loose.NONE
-                ? "sealed: look-ups ask for nothing outside of packs"
-                : "not sealed, because of the entries that were left");
+        if (isSealing && done.loose() == Manifest.Loose.NONE) {
+            out().println("sealed: look-ups ask for nothing outside of packs");
+        } else if (isSealing) {
+            out().println(done.left() > 0
+                    ? "not sealed, because of the entries that were left"
+                    : "not sealed, because another process published meanwhile; compact again");
+        }
     }
 
     private void tell(long count, String line) {

@@ -253,8 +253,9 @@ final class ManifestChain {
             if (hint == 0 && Absence.isForbidden(lost.failure())) {
                 return 0;
             }
-            throw new NoAnswer(new Failure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message()
-                    + " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)"));
+            String advice = Absence.isForbidden(lost.failure())
+                    ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
+            throw new NoAnswer(new Failure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
