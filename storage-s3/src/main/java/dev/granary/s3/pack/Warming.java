@@ -40,11 +40,15 @@ public final class Warming {
     private final ObjectStore store;
     private final PackKeys keys;
     private final IndexShelf shelf;
+    private final int workers;
+    private final int workersAlone;
 
     Warming(ObjectStore store, PackKeys keys, IndexShelf shelf) {
         this.store = store;
         this.keys = keys;
         this.shelf = shelf;
+        this.workers = WORKERS;
+        this.workersAlone = WORKERS_ALONE;
     }
 
     /**
@@ -101,7 +105,7 @@ public final class Warming {
      */
     public WarmingPlan plan(Manifest manifest, Alone alone, Predicate<Sha256> wanted) throws InterruptedException {
         Map<Sha256, TargetPacks.Indexed> indexes = new ConcurrentHashMap<>();
-        Crew.run(WORKERS, manifest.packs(),
+        Crew.run(workers, manifest.packs(),
                 () -> pack -> indexes.put(pack.name(), TargetPacks.fetchIndex(pack, keys, shelf, store)));
         shelf.keep(manifest);
         WarmingPlan plan = new WarmingPlan(Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_PART_BYTES, MAX_PART_BYTES), wanted);
@@ -127,12 +131,12 @@ public final class Warming {
     public void run(WarmingPlan plan, Receiver receiver) throws InterruptedException {
         Skipping skipping = new Skipping(plan, receiver);
         int longest = plan.parts().stream().mapToInt(Part::length).max().orElse(0);
-        Crew.run(WORKERS, plan.parts(), () -> {
+        Crew.run(workers, plan.parts(), () -> {
             byte[] memory = new byte[longest]; // the same for all parts that this thread reads: new memory is slower than the network
             return part -> read(part, memory, receiver, skipping);
         });
-        Crew.run(WORKERS_ALONE, plan.alone(), () -> entry -> read(entry, receiver, skipping));
-        Crew.run(WORKERS_ALONE, List.copyOf(skipping.rescuable()), () -> skipped -> rescue(skipped, plan.spares(skipped.id()), receiver));
+        Crew.run(workersAlone, plan.alone(), () -> entry -> read(entry, receiver, skipping));
+        Crew.run(workersAlone, List.copyOf(skipping.rescuable()), () -> skipped -> rescue(skipped, plan.spares(skipped.id()), receiver));
     }
 
     /** An entry that could not be had in the first place where it should be. */

@@ -13,6 +13,7 @@ import dev.granary.s3.TestProcess;
 import dev.granary.s3.pack.Compaction;
 import dev.granary.s3.pack.Manifest;
 import dev.granary.s3.pack.ManifestLog;
+import dev.granary.s3.pack.PackInspector;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.Warming;
 import dev.granary.s3.pack.WarmingPlan;
@@ -424,7 +425,7 @@ final class History {
             return Optional.empty();
         }
         try {
-            Warming warming = machine.process().packed().warming(NAMESPACE);
+            Warming warming = PackInspector.oneAtATime(machine.process().packed().warming(NAMESPACE));
             WarmingPlan plan = warming.plan(newest, Warming.Alone.READ, _ -> true);
             warming.run(plan, new Warming.Receiver() {
                 @Override

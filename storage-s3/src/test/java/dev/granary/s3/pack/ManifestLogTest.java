@@ -271,7 +271,7 @@ class ManifestLogTest {
             alone(i);
         }
         store.place(TestPacks.KEYS.manifest(60), new byte[30], Marks.NONE); // a page of a proxy
-        alone((1L << 40) + 1); // no number that commits reach
+        alone((1L << 43) + 1); // no number that commits reach
         alone(51);
         ObjectStore behind = new ForwardingStore(store) {
             @Override

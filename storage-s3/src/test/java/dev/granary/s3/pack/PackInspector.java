@@ -26,29 +26,36 @@ public final class PackInspector {
         set(packs, "executor", executor);
     }
 
-    private static Object get(Packs packs, String name) {
+    /** Has {@code warming} read one part after the other: several threads would send their requests in any order. */
+    public static Warming oneAtATime(Warming warming) {
+        set(warming, "workers", 1);
+        set(warming, "workersAlone", 1);
+        return warming;
+    }
+
+    private static Object get(Object of, String name) {
         try {
-            return field(name).get(packs);
+            return field(of, name).get(of);
         } catch (IllegalAccessException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private static void set(Packs packs, String name, Object value) {
+    private static void set(Object of, String name, Object value) {
         try {
-            field(name).set(packs, value);
+            field(of, name).set(of, value);
         } catch (IllegalAccessException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    private static Field field(String name) {
+    private static Field field(Object of, String name) {
         try {
-            Field field = Packs.class.getDeclaredField(name);
+            Field field = of.getClass().getDeclaredField(name);
             field.setAccessible(true);
             return field;
         } catch (NoSuchFieldException e) {
-            throw new IllegalStateException("Packs was changed: adapt this class", e);
+            throw new IllegalStateException(of.getClass() + " was changed: adapt this class", e);
         }
     }
 
