@@ -13,8 +13,8 @@ public final class SafeText {
     private static final Pattern BEFORE_USER = Pattern.compile("[A-Za-z0-9+.-]*:?//");
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u2028\\u2029]+");
 
-    /** From a question mark, a number sign or an equals sign to the next bucket of a list. */
-    private static final Pattern VALUE = Pattern.compile("([?#=]).*?(?=[\\s,]s3://|$)", Pattern.DOTALL);
+    /** From a question mark, a number sign or an equals sign to the next bucket of a list. Each run of separators is looked at once. */
+    private static final Pattern VALUE = Pattern.compile("([?#=]).*?(?=(?<![\\s,])[\\s,]++s3://|$)", Pattern.DOTALL);
 
     private SafeText() {}
 
