@@ -199,7 +199,6 @@ final class SegmentStore {
     private boolean change(Patience allowed, Change change) throws IOException {
         try (InterruptShield _ = new InterruptShield(); Wait wait = new Wait(allowed); CommitQueue.Turn _ = queue.enter(wait)) {
             StoreFiles open = openForWriting();
-            open.state().restoreLength(layout.state());
             try (FileLock _ = queue.lock(open.state(), wait, waitNanos)) {
                 wait.end();
                 steps.done(Step.LOCKED);
@@ -306,7 +305,7 @@ final class SegmentStore {
     }
 
     private boolean canChange(StoreFiles open) throws IOException {
-        return open.state().isWritable() && !open.state().isLost() && open.state().isStill(layout.state());
+        return open.state().isWritable() && !open.state().isLost() && open.state().restore(layout.state());
     }
 
     /** True where an exception says that this directory cannot be written, as opposed to a disk that is full or fails. */

@@ -91,7 +91,7 @@ final class State implements AutoCloseable {
                 DirectoryCheck.privateFile(file));
         try {
             fill(channel);
-            return new State(channel, channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES), identity(file), true);
+            return new State(channel, channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES), identity(attributes(file)), true);
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
@@ -112,17 +112,23 @@ final class State implements AutoCloseable {
     }
 
     /**
-     * Makes good that somebody cut {@code file}, which is the page's. Looks at the length by name and writes in another thread: an interrupt
-     * here would close the channel, and let go of the locks that other threads of this process have by it.
+     * True if {@code file} is still the file behind this page; one that somebody cut is made whole again. Looks at it by name, once, and writes in
+     * another thread: an interrupt here would close the channel, and let go of the locks that other threads of this process have by it.
      */
-    void restoreLength(Path file) throws IOException {
+    boolean restore(Path file) throws IOException {
+        BasicFileAttributes attributes;
         try {
-            if (writable && Files.size(file) < BYTES) {
-                InterruptShield.apart(() -> fill(channel));
-            }
+            attributes = attributes(file);
         } catch (NoSuchFileException e) {
-            return; // removed meanwhile: the next change makes another
+            return false; // removed: the next change makes another
         }
+        if (!identity(attributes).equals(key)) {
+            return false;
+        }
+        if (writable && attributes.size() < BYTES) {
+            InterruptShield.apart(() -> fill(channel));
+        }
+        return true;
     }
 
     /** Opens a page that exists for reading only; null where it is too short to be one. */
@@ -135,19 +141,22 @@ final class State implements AutoCloseable {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             return channel.size() < BYTES
                     ? null
-                    : new State(channel, channel.map(FileChannel.MapMode.READ_ONLY, 0, BYTES), identity(file), false);
+                    : new State(channel, channel.map(FileChannel.MapMode.READ_ONLY, 0, BYTES), identity(attributes(file)), false);
         }
     }
 
-    private static Object identity(Path file) throws IOException {
-        BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    private static BasicFileAttributes attributes(Path file) throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private static Object identity(BasicFileAttributes attributes) {
         return Objects.requireNonNullElse(attributes.fileKey(), attributes.creationTime());
     }
 
     /** True where {@code file} is still the file behind this page. */
     boolean isStill(Path file) throws IOException {
         try {
-            return identity(file).equals(key);
+            return identity(attributes(file)).equals(key);
         } catch (NoSuchFileException e) {
             return false;
         }

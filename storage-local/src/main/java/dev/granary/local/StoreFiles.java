@@ -98,7 +98,7 @@ final class StoreFiles {
     synchronized void forget() throws IOException {
         index = null;
         segments.close();
-        state.restoreLength(layout.state());
+        boolean _ = state.restore(layout.state()); // where it is another file now, the next change opens that
     }
 
     void writeUses(long nowMicros) throws IOException {

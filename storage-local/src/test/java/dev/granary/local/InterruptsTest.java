@@ -130,7 +130,7 @@ final class InterruptsTest {
                 other.truncate(700);
             }
             Thread.currentThread().interrupt();
-            state.restoreLength(file);
+            assertTrue(state.restore(file));
             assertTrue(Thread.interrupted());
             assertEquals(State.BYTES, Files.size(file));
             assertFalse(state.isLost());
