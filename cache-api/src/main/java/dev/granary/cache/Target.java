@@ -68,7 +68,7 @@ public record Target(Backend backend, String vendor, String device, String drive
         return safe.length() <= PART_LIMIT ? safe : safe.substring(0, PART_LIMIT);
     }
 
-    /** By hand: a regular expression for the end is tried at each mark of a long run, and stored keys can hold millions. */
+    /** Linear in the length: a regular expression would be tried at each mark of a long run. */
     private static String withoutMarksAround(String text) {
         int start = 0;
         int end = text.length();

@@ -117,7 +117,7 @@ final class Asking implements AutoCloseable {
             return result;
         } catch (TimeoutException e) {
             String cause = "no answer within " + Duration.ofNanos(limit).toMillis() + " ms";
-            if (hasBegun.compareAndSet(false, true)) { // it waits for a thread, and nobody needs it any more
+            if (hasBegun.compareAndSet(false, true)) { // the question waits for a thread, and will not be asked
                 trouble.timedOut(cause);
             } else {
                 trouble.left(cause);
@@ -125,7 +125,7 @@ final class Asking implements AutoCloseable {
             }
             return new LoadResult.Unavailable(cause);
         } catch (InterruptedException e) {
-            hasBegun.set(true); // where it has not begun, nobody needs it any more
+            hasBegun.set(true); // a question that has not begun will not be asked
             Thread.currentThread().interrupt();
             return failed("interrupted");
         } catch (ExecutionException e) { // against the contract

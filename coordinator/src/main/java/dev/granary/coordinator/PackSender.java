@@ -49,7 +49,7 @@ final class PackSender implements Sender {
         }
     }
 
-    /** Before any answer for the entry: nobody waits for what is left to be done after the last one. */
+    /** Called before the answer for the entry: work that is left after the last answer is not waited for. */
     private void forgetLostPacks(Entry entry) {
         if (duplicates.hasMetLostPack(entry.id()) && bucket.conditionalWrites() != ConditionalWrites.NONE
                 && withoutLostPacks.add(entry.id().target().path())) {

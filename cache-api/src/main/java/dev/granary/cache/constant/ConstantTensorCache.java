@@ -318,7 +318,7 @@ public final class ConstantTensorCache {
         endNow(slot, cause);
     }
 
-    /** The same, for a caller that has asked for stack room: it must not be asked for again where the end can be tried only once. */
+    /** The same, without a check of the stack: for an end that can be tried only once. */
     void endNow(Slot<?> slot, @Nullable Throwable cause) {
         synchronized (lock) {
             if (!slot.isEnded()) {

@@ -115,9 +115,10 @@ record Header(long length, long compileNanos, PutId putId, Sha256 contentHash, L
     }
 
     /**
-     * True if version or flags are damage in an entry of this version. The checksum tells: it fits once they are put right. A sound header of another version
-     * never does that. Where its checksum lies in the same place, a difference within 32 bits always changes it (a property of every CRC-32); elsewhere a
-     * fit is a chance of 2^-31. Flags alone that are not known come in the layout of this version, so a checksum that does not fit is damage.
+     * True if the version or the flags of an entry of this version are damaged: the checksum fits once
+     * they are put right. A sound header of another version does not fit then. With its checksum in the
+     * same place, a difference within 32 bits always changes a CRC-32; elsewhere the chance is 2^-31.
+     * Unknown flags alone keep the layout of this version, so a wrong checksum is damage as well.
      */
     private static boolean isOfThisVersion(MemorySegment stored, int version, int flags) {
         ByteBuffer in = stored.asByteBuffer();

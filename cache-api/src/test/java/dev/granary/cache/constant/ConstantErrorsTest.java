@@ -172,7 +172,7 @@ class ConstantErrorsTest {
         memory.assertAllFreed();
     }
 
-    /** What ends a promise. */
+    /** A call that ends a promise. */
     enum Ending {
         FULFIL,
         FAIL,

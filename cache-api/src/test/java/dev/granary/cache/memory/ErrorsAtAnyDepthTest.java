@@ -229,14 +229,14 @@ class ErrorsAtAnyDepthTest {
     void turnsAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             RecencyClock clock = new RecencyClock();
-            Stripe nobodys = new Stripe(new long[1][], 0);
+            Stripe unused = new Stripe(new long[1][], 0);
             AtomicReference<@Nullable Stripe> mine = new AtomicReference<>();
             AtomicInteger uses = new AtomicInteger();
             RecencyClock.Timekeeper other = new Time(() -> 0);
             StackEdge.run(LEVELS, round, level -> {
                 Stripe stripe = mine.get();
                 if (stripe == null) {
-                    stripe = new Stripe(nobodys);
+                    stripe = new Stripe(unused);
                     mine.set(stripe);
                 }
                 clock.pass(clock.current(), other);

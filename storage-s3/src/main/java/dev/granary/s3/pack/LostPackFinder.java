@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Finds packs that a manifest names and the bucket does not have, such as after a lifecycle rule. A pack that is there loses nothing by one or two wrong
- * answers: neither a listing nor two answers for the pack alone may show it. Thread-safe.
+ * Finds packs that a manifest names and the bucket does not have, such as after a lifecycle rule. A pack
+ * counts as lost if neither a listing nor two requests for it show it. Thread-safe.
  */
 final class LostPackFinder {
     private static final int QUESTIONS = 2;
@@ -41,7 +41,7 @@ final class LostPackFinder {
         return unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Whoever may not list goes by the packs alone; {@link Absence} asks more than once then. */
+    /** Without the right to list, the requests for each pack decide; {@link Absence} repeats them. */
     private static boolean mayNotList(Failure failure) {
         return Absence.isForbidden(failure);
     }
