@@ -107,10 +107,13 @@ final class SegmentStore {
         return open != null && !open.state().isLost() && isSetUp(open) ? open : openForReading();
     }
 
-    /** The files, for reading, with counts that were counted again where they cannot be right; null where nothing was stored yet. */
+    /**
+     * The files, for reading, with counts that were counted again where they cannot be right, or where no change was made since the machine
+     * started: after a power cut they may be of another moment than the index. Null where nothing was stored yet.
+     */
     @Nullable StoreFiles countedFiles() throws IOException {
         StoreFiles open = files();
-        if (open != null && open.state().isWritable() && !Recovery.hasPlausibleCounts(open.state())) {
+        if (open != null && open.state().isWritable() && !(isInOrder(open) && Recovery.hasPlausibleCounts(open.state()))) {
             try {
                 changeSoon(_ -> true);
             } catch (CommitQueue.BusyException e) {

@@ -188,6 +188,24 @@ final class SharedLocationTest {
         }
     }
 
+    @Test
+    @DisplayName("D6 counts of before a power cut are not told, also where nothing has changed since")
+    void countsOfAnotherMoment() throws Exception {
+        byte[] older;
+        List<Entry> entries;
+        try (LocalTier tier = open(Boot.mark() + 1)) {
+            store(tier, "before", 3, SIZE);
+            older = Tree.of(directory()).get("v2/state").clone();
+            entries = store(tier, "after", 5, SIZE);
+        }
+        Tree.of(directory()).with("v2/state", older).writeTo(directory());
+        try (LocalTier tier = open(Boot.mark())) {
+            assertEquals(entries.size(), hits(tier, entries));
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
+        }
+    }
+
     private static List<Integer> usedSlots(byte[] table) {
         List<Integer> used = new ArrayList<>();
         for (int slot = 0; slot < table.length / Index.SLOT_BYTES; slot++) {
