@@ -89,19 +89,30 @@ final class Reclaim {
         store.change(locked -> count(locked, sealed));
     }
 
-    /** Ends the last segment where it is worth giving back what is in it. */
+    /**
+     * Ends the last segment where it is worth giving back what is in it, and where an entry lies behind its end: that end is an old one, after a
+     * power cut that nothing told of, and new entries would come over sound ones.
+     */
     private void sealIfWasteful(StoreFiles files, long tolerated) throws IOException {
         long tail = files.state().tail();
-        long live = files.index().unitsIn(Tail.segment(tail));
+        int last = Tail.segment(tail);
+        long live = files.index().unitsIn(last);
         long dead = (Tail.unit(tail) - 1 - live) * Tail.UNIT;
-        if (tail != 0 && dead > tolerated) {
+        if (tail != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
             store.change(locked -> {
-                if (Tail.segment(locked.state().tail()) == Tail.segment(tail)) {
+                if (Tail.segment(locked.state().tail()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
                     appender.seal(locked, 0);
                 }
                 return true;
             });
         }
+    }
+
+    /** True where the index has an entry behind the end of the store in that segment; without the lock, it may have come just now. */
+    private static boolean hasEntryBehindEnd(StoreFiles files, int segment) throws IOException {
+        long end = files.index().endIn(segment);
+        long tail = files.state().tail(); // read behind the index: room is taken before an entry is entered
+        return Tail.segment(tail) == segment && end > Tail.unit(tail);
     }
 
     /** Closes every segment but the last; removes what a process left that was killed while it replaced the index. */

@@ -206,6 +206,27 @@ final class SharedLocationTest {
         }
     }
 
+    @Test
+    @DisplayName("D4 D6 a sweep notices an end of the store that is older than the index: nothing comes over sound entries, counts are right")
+    void endOfAnotherMoment() throws Exception {
+        byte[] older;
+        List<Entry> entries;
+        try (LocalTier tier = open(Boot.mark())) {
+            entries = new ArrayList<>(store(tier, "before", 3, SIZE));
+            older = Tree.of(directory()).get("v2/state").clone();
+            entries.addAll(store(tier, "after", 5, SIZE));
+        }
+        Tree.of(directory()).with("v2/state", older).writeTo(directory()); // the mark of this start is in it: nothing tells of the power cut
+        try (LocalTier tier = open(Boot.mark())) {
+            assertTrue(tier.sweepNow());
+            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
+            entries.addAll(store(tier, "new", 5, SIZE));
+            assertEquals(entries.size(), hits(tier, entries));
+        }
+        Invariants.check(directory());
+    }
+
     private static List<Integer> usedSlots(byte[] table) {
         List<Integer> used = new ArrayList<>();
         for (int slot = 0; slot < table.length / Index.SLOT_BYTES; slot++) {
