@@ -1,10 +1,9 @@
 package dev.granary.local;
 
 import java.io.IOException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
@@ -17,24 +16,11 @@ import java.util.concurrent.locks.LockSupport;
 final class InterruptShield implements AutoCloseable {
     private boolean interrupted = Thread.interrupted();
 
-    /** Threads that end a second after their last work: opening a store hands over several times in a row. */
-    private static final class FileThreads {
-        static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.SECONDS, new SynchronousQueue<>(),
-                FileThread::new);
-    }
-
-    private static final class FileThread extends Thread {
-        FileThread(Runnable work) {
-            super(null, work, "granary-local-files", 0, false);
-            setDaemon(true);
-        }
-    }
-
     /** An operation on a file, done in another thread. */
     @FunctionalInterface
-    interface FileWork<T> {
-        /** Does the work. */
-        T run() throws IOException;
+    interface FileWork<T> extends Callable<T> {
+        @Override
+        T call() throws IOException;
     }
 
     /**
@@ -45,12 +31,12 @@ final class InterruptShield implements AutoCloseable {
      * @throws IOException if the work throws it, or if the system has no thread
      */
     static <T> T apart(FileWork<T> work) throws IOException {
-        if (Thread.currentThread() instanceof FileThread) {
-            return work.run();
+        if (FileThreads.isOne(Thread.currentThread())) {
+            return work.call();
         }
-        FutureTask<T> task = new FutureTask<>(work::run);
+        FutureTask<T> task = new FutureTask<>(work);
         try (InterruptShield shield = new InterruptShield()) {
-            FileThreads.POOL.execute(task);
+            FileThreads.execute(task);
             shield.await(task);
         } catch (OutOfMemoryError e) {
             throw new IOException("no thread for an operation on a file", e);

@@ -24,7 +24,7 @@ final class Uses {
     private final Trouble trouble;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile @Nullable Thread waiting;
-    private boolean closed; // guarded by this
+    private volatile boolean closed; // set by who has this
 
     Uses(SegmentStore store, InstantSource clock, Executor background, Trouble trouble) {
         this.store = store;
@@ -46,16 +46,29 @@ final class Uses {
         }
     }
 
-    /** Waits on a thread of its own: the JDK's schedulers take longer to load than a look-up takes. */
+    /** Waits in a thread that opened files before: the JDK's schedulers take longer to load than a look-up takes. */
     private void schedule() {
-        waiting = Thread.ofPlatform().daemon().name("granary-local-uses").start(() -> {
+        try {
+            FileThreads.execute(this::waitAndWrite);
+        } catch (OutOfMemoryError e) {
+            scheduled.set(false); // the system has no thread: a later use asks again
+            trouble.record(Trouble.Kind.STAMPING, e);
+        }
+    }
+
+    private void waitAndWrite() {
+        waiting = Thread.currentThread();
+        if (!closed) {
             LockSupport.parkNanos(DELAY.toNanos());
+        }
+        waiting = null;
+        if (!closed) {
             try {
                 background.execute(this::writeUnlessClosed);
             } catch (RejectedExecutionException e) {
                 writeUnlessClosed();
             }
-        });
+        }
     }
 
     private synchronized void writeUnlessClosed() {
