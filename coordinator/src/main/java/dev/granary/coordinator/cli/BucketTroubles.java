@@ -19,6 +19,7 @@ final class BucketTroubles {
     private final List<BucketLayer> buckets;
     private final List<LayerStatistics> layers;
     private final Map<Integer, String> lines = new TreeMap<>();
+    private final Map<Integer, String> doubts = new TreeMap<>(); // told, and no failure: an upload may have replaced what was damaged
 
     /** Of those buckets, with their statistics in the same order, after uploads with those results to the first that may be written. */
     BucketTroubles(List<BucketLayer> buckets, List<LayerStatistics> layers, Published published) {
@@ -30,8 +31,18 @@ final class BucketTroubles {
             Optional<String> cause = layers.get(i).trouble().or(() -> uploads);
             if (cause.isPresent()) {
                 lines.put(i, cause.get() + counts(layers.get(i), uploads.isPresent() ? published.failed() : 0));
+            } else if (hasOnlyDamaged(layers.get(i))) {
+                doubts.put(i, Text.plural(damaged(layers.get(i)), "look-up") + " found a damaged entry there, none a sound one");
             }
         }
+    }
+
+    private static boolean hasOnlyDamaged(LayerStatistics layer) {
+        return damaged(layer) > 0 && layer.results().hits() == 0;
+    }
+
+    private static long damaged(LayerStatistics layer) {
+        return layer.results().damaged().values().stream().mapToLong(Long::longValue).sum();
     }
 
     private static String counts(LayerStatistics layer, long uploads) {
@@ -59,12 +70,16 @@ final class BucketTroubles {
                 + results.refused() > 0;
     }
 
-    /** Tries each bucket that no look-up has asked, and that has failed in nothing so far. */
-    void tryUnasked() throws ConfigException {
+    /**
+     * Tries each bucket that has failed in nothing so far, and that no look-up has asked or that has answered each with a damaged entry: another kind
+     * of server may give something for every name.
+     */
+    void tryUnproven() throws ConfigException {
         for (int i = 0; i < layers.size(); i++) {
-            if (!lines.containsKey(i) && !hasAnswered(layers.get(i))) {
+            if (!lines.containsKey(i) && (!hasAnswered(layers.get(i)) || doubts.containsKey(i))) {
                 Optional<String> problem = BucketTrial.problem(buckets.get(i));
                 if (problem.isPresent()) {
+                    doubts.remove(i);
                     lines.put(i, problem.get());
                 }
             }
@@ -76,9 +91,11 @@ final class BucketTroubles {
         return !lines.isEmpty();
     }
 
-    /** Prints one line for each bucket that has failed. */
+    /** Prints one line for each bucket that has failed, or has given nothing but damaged entries. */
     void print(PrintWriter err) {
-        lines.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor says what to do"));
+        Map<Integer, String> all = new TreeMap<>(doubts);
+        all.putAll(lines);
+        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": " + line + "; granary doctor says what to do"));
         err.flush();
     }
 }

@@ -58,8 +58,9 @@ public final class Main {
 
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
-        // The commands tell the refusal themselves, in one line with the cause.
+        // The commands tell a refusal themselves, in one line with the cause, and doctor tells what the server can do.
         System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.WritePause", "error");
+        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.LearnedCapabilities", "warn");
         System.exit(commandLine(arguments).execute(arguments));
     }
 

@@ -60,7 +60,7 @@ final class RunCommand extends StoreCommand {
             awaitCauses(granary, start);
             BucketTroubles troubles = new BucketTroubles(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
-                troubles.tryUnasked();
+                troubles.tryUnproven();
             }
             if (isJson()) {
                 Json.print(out, run.json(buildLog.shown()));

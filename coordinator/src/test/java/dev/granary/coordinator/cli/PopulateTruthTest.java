@@ -4,10 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
+import com.sun.net.httpserver.HttpServer;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -162,6 +166,39 @@ class PopulateTruthTest {
         assertEquals("", sound.err());
         run("run", "fourth", "--require-bucket").exits(0).says("1 from the bucket");
         Cli.run("run", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket").exits(2).complains("No bucket is configured");
+    }
+
+    @Test
+    @DisplayName("O8 U3 a server that has something for every name: run tells of it in one line, and ends with 1 where a bucket is required")
+    void somethingForEveryName() throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            exchange.getResponseHeaders().set("ETag", "\"a\"");
+            exchange.sendResponseHeaders(200, exchange.getRequestMethod().equals("HEAD") ? -1 : 1000);
+            exchange.getResponseBody().write(new byte[exchange.getRequestMethod().equals("HEAD") ? 0 : 1000]);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
+            Cli run = at("run", "node", "s3://kernels/ci", endpoint).exits(0).says("1 compiled").complains("granary: s3://kernels/ci at " + endpoint + ": ");
+            assertEquals(1, run.err().lines().count(), run.err());
+            Cli required = at("run", "other", "s3://kernels/ci", endpoint, "--require-bucket").exits(1).says("1 compiled").complains("there is no S3 server");
+            assertEquals(1, required.err().lines().count(), required.err());
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
+    @DisplayName("O8 U3 run where the bucket has nothing but a damaged entry: one line tells of it, and the upload replaces it")
+    void onlyDamaged() {
+        run("populate", "ci", "--alone").exits(0).says("1 published");
+        fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
+        Cli run = run("run", "node", "--require-bucket").exits(0).says("1 compiled").complains("1 look-up found a damaged entry there, none a sound one");
+        assertEquals(1, run.err().lines().count(), run.err());
+        assertEquals("", run("run", "another").exits(0).says("1 from the bucket").err());
     }
 
     @Test
