@@ -95,6 +95,12 @@ class ConfirmedPacksTest {
         return id;
     }
 
+    /** An id that no pack has, as their filters say. */
+    private Id idOfNone() {
+        List<PackInfo> all = bucket.newest().packs();
+        return Stream.generate(entries::id).filter(id -> all.stream().noneMatch(pack -> pack.filter().mayContain(id.hash()))).findFirst().orElseThrow();
+    }
+
     @Test
     @DisplayName("B7 D6 an entry is damaged, and nobody says whether another pack has it since: told as damaged, not as unknown")
     void damagedAndUnconfirmed() {
@@ -126,6 +132,7 @@ class ConfirmedPacksTest {
         }
         bucket.remove(bucket.publish(one));
         bucket.seal();
+        load(idOfNone()); // reads the manifest, and no index
         int first = isDamagedElsewhere ? 3 : 1; // behind an index and an entry of the pack where it is damaged
         beforeRange(first, () -> {
             bucket.remove(bucket.publish(one));
@@ -158,12 +165,16 @@ class ConfirmedPacksTest {
     @DisplayName("A3 a pack with an entry is gone, and another one has it, too: held; both are gone: not held")
     void heldByAnotherPack() {
         PackInfo first = bucket.publish(one);
-        PackInfo second = bucket.publish(one);
-        assertHit(one);
+        PackInfo second = bucket.publish(one, two);
+        Packs other = machine();
+        for (Packs machine : List.of(packs, other)) { // both indexes are known then
+            assertInstanceOf(PackAnswer.Hit.class, machine.load(one.id(), store));
+            assertInstanceOf(PackAnswer.Hit.class, machine.load(two.id(), store));
+        }
         bucket.remove(first);
         assertTrue(packs.holds(one.id(), store));
         bucket.remove(second);
-        assertFalse(machine().holds(one.id(), store));
+        assertFalse(other.holds(one.id(), store));
     }
 
     @Test
