@@ -438,6 +438,35 @@ class ManifestTroubleTest {
     }
 
     @Test
+    @DisplayName("B5 a rule has taken the manifest that the hint names, and some behind the next one: commits go on from the newest, and look-ups follow")
+    void takenInBetween() {
+        hint(5);
+        Manifest earlier = place(6);
+        PackInfo pack = TestPacks.info(packs.random(), 1);
+        place(new Manifest(9, Manifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
+        assertEquals(6, newest(new ForLookUp(store), Manifest.NONE).number());
+        Manifest committed = done(commit(store));
+        assertEquals(10, committed.number());
+        assertEquals(List.of(9L), bases);
+        assertTrue(names(committed).contains(pack.name()));
+        assertEquals(names(committed), names(newest(new ForLookUp(store), Manifest.NONE)));
+    }
+
+    @Test
+    @DisplayName("B4 the hint names a manifest that is gone, the next one began anew, and one of before is left: look-ups are not led back to that")
+    void leftFromBefore() {
+        hint(5);
+        Manifest anew = place(6);
+        Manifest before = place(10);
+        assertFalse(packs.log().repairHint(before));
+        assertEquals("5", hintText());
+        assertEquals(names(anew), names(newest(new ForLookUp(store), Manifest.NONE)));
+        assertFalse(commit(store) instanceof ManifestLog.Committed.Done);
+        damage(6);
+        assertFalse(packs.log().repairHint(before), "nobody knows what it had");
+    }
+
+    @Test
     @DisplayName("B4 another process writes a hint that is gone first: its hint stays")
     void hintWrittenMeanwhile() {
         Manifest last = chain(3);
