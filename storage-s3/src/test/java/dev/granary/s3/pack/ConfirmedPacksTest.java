@@ -349,4 +349,28 @@ class ConfirmedPacksTest {
         PackAnswer answer = packs.load(one.id(), limited);
         assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
     }
+
+    @Test
+    @DisplayName("R12 a pack is lost, and the manifest is the same: it is confirmed by that, and absent ids cost no request for the time after it")
+    void confirmedByALoss() {
+        PackInfo pack = bucket.publish(one);
+        assertHit(one);
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        bucket.remove(pack);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        store.newNotes();
+        assertEquals(PackAnswer.NOT_PACKED, load(idOf(pack, false)));
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("D6 another pack lies where a manifest names one: its index is not taken for that one's")
+    void packOfAnother() {
+        PackInfo mine = bucket.publish(one);
+        PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
+        PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
+        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(another, TestPacks.KEYS, IndexShelf.NONE, store));
+        assertInstanceOf(TargetPacks.Indexed.Lost.class, TargetPacks.fetchIndex(named, TestPacks.KEYS, IndexShelf.NONE, store));
+    }
 }
