@@ -10,7 +10,9 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ServerDates;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.HashSet;
@@ -202,5 +204,95 @@ class CompactionUndoTest {
         assertTrue(cause.contains("is gone"), cause);
         assertNames(names(replaced));
         assertFound();
+    }
+
+    private long packObjects() {
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    }
+
+    @Test
+    @DisplayName("B9 its pack is gone before the commit: nothing is committed")
+    void goneBeforeTheCommit() {
+        AtomicBoolean once = new AtomicBoolean();
+        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.endsWith(".pack") && once.compareAndSet(false, true)) {
+                    store.remove(key);
+                }
+                return result;
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        assertEquals(2, bucket.newest().number());
+        assertNames(names(replaced));
+    }
+
+    private Compaction.Result compactWithoutCommit(Fault fault) {
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
+        Compaction.Result result = compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {});
+        store.plan(FaultPlan.SOUND);
+        return result;
+    }
+
+    @Test
+    @DisplayName("R13 whether the commit has landed nobody says: the new pack stays for it; refused: it goes")
+    void openCommit() {
+        failed(compactWithoutCommit(new Fault.Lost(Fault.DENIED)));
+        assertEquals(2, packObjects());
+        String cause = failed(compactWithoutCommit(new Fault.Lost(TIMEOUT)));
+        assertTrue(cause.contains("nobody can say"), cause);
+        assertEquals(3, packObjects());
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 S9 late, and the server tells no time of manifests: late all the same")
+    void manifestWithoutTime() {
+        AtomicBoolean once = new AtomicBoolean();
+        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(TOO_LATE);
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+
+            @Override
+            public HeadResult head(String key) {
+                return super.head(key) instanceof HeadResult.Found found && key.contains("/m/")
+                        ? new HeadResult.Found(found.bytes(), found.etag(), ServerDates.NONE, found.marks()) : super.head(key);
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        String cause = failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        assertTrue(cause.contains("older than"), cause);
+    }
+
+    @Test
+    @DisplayName("B8 an entry comes to lie alone in a target that is sealed, after the plan: the compaction takes the seal back")
+    void sealTakenBack() {
+        bucket.compactAndSeal();
+        assertEquals(Manifest.Loose.NONE, bucket.newest().loose());
+        Entry alone = entries.entry(100);
+        Compaction.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(List.of(alone)));
+        }
+    }
+
+    @Test
+    @DisplayName("B8 what lies alone cannot be listed: not sealed, and no intent is left")
+    void unlistedIsNotSealed() {
+        Compaction.Result result = bucket.compactAndSeal(() -> store.plan(
+                FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
     }
 }

@@ -333,9 +333,13 @@ class ConfirmedPacksTest {
         assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // and found, when it is asked for again
         assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then nobody says
+        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
         assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
         bucket.remove(pack);
+        store.script(new Fault.Lost(DENIED)); // and absent, when it is asked for again
+        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
         assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
     }
 
