@@ -421,4 +421,26 @@ class UploadsTest {
             return all.filter(path -> path.endsWith(Outbox.DIRECTORY)).findFirst().orElseThrow();
         }
     }
+
+    @Test
+    @DisplayName("A2 R21 kept by the sender, asked for again by one whom the local tier failed, and refused for now: the note stays; stored: it goes")
+    void noteOfWhatIsKept(@TempDir Path directory) throws Exception {
+        KeepingSender sender = new KeepingSender();
+        try (Session session = Session.begin(directory)) {
+            Outbox outbox = new Outbox(session, "s3://test");
+            for (StoreResult answer : List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
+                sender.answer = () -> answer;
+                try (Uploads keeping = new Uploads(new Tier(local), sender, Optional.of(outbox), counters)) {
+                    keeping.add(small("kept"), StoreResult.DUPLICATE, told::put);
+                    while (sender.kept.isEmpty()) {
+                        Thread.onSpinWait();
+                    }
+                    keeping.add(small("kept"), new StoreResult.Failed("the disk is full"), told::put);
+                    assertTrue(isIdleSoon(keeping));
+                }
+                assertEquals(answer instanceof StoreResult.Stored ? 0 : 1, new TestNode(directory, bucket).sessionFiles(Outbox.DIRECTORY).size());
+            }
+        }
+        assertEquals(List.of(1L, 0L), List.of(counters.leftForLater.sum(), counters.dropped.sum()));
+    }
 }
