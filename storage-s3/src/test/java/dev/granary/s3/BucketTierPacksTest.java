@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Catalog;
 import dev.granary.cache.Damage;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -430,5 +431,87 @@ class BucketTierPacksTest {
         store.plan(FaultPlan.SOUND);
         timing.pass(Duration.ofMinutes(1));
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
+    }
+
+    @Test
+    @DisplayName("A1 D6 an entry was read as damaged in a pack that has its full length: published again, also after the manifest was read anew")
+    void suspectInAWholePack() {
+        PackInfo pack = packs.publish(one, two);
+        packs.damage(pack, one);
+        assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
+        assertTrue(holds(tier, two)); // for which the manifest is read, and what proved wrong is forgotten
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+    }
+
+    @Test
+    @DisplayName("A1 S3 an entry that lies alone has rotted under its metadata: replaced by who has read it, and there already for who stores it next")
+    void suspectAlone() {
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        String key = store.keys().stream().filter(name -> name.contains("/e/")).findFirst().orElseThrow();
+        byte[] rotten = store.body(key);
+        rotten[rotten.length - 1] ^= 1;
+        store.place(key, rotten, store.marks(key));
+        assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id()));
+        assertInstanceOf(StoreResult.Stored.class, tier.store(one));
+        PersistentCacheContract.assertHit(one, tier().load(one.id()));
+        store.newNotes();
+        assertEquals(StoreResult.DUPLICATE, tier.store(one));
+        assertEquals(List.of("PUT entry", "HEAD entry"), store.newNotes().stream().filter(note -> note.endsWith(" entry")).toList(), "it is trusted again");
+    }
+
+    @Test
+    @DisplayName("B8 an entry of another content lies alone in a sealed target: told as divergent, and look-ups ask for it from then on")
+    void divergentInSealed() {
+        Entry first = entries.entry(two.id(), 300);
+        packs.publish(one);
+        packs.placeAlone(first);
+        packs.seal();
+        assertEquals(StoreResult.DIVERGENT, tier.store(two));
+        PersistentCacheContract.assertHit(first, tier().load(two.id()));
+    }
+
+    @Test
+    @DisplayName("A3 nobody says whether a pack is there from which an entry was read: not there already")
+    void silentPackIsNotSure() {
+        PackInfo pack = packs.publish(one);
+        PersistentCacheContract.assertHit(one, tier.load(one.id()));
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()),
+                new Fault.Lost(Fault.TIMEOUT)));
+        assertFalse(holds(tier, one));
+        store.plan(FaultPlan.SOUND);
+        assertTrue(holds(tier, one));
+    }
+
+    private static LoadResult read(BucketTier tier, Entry entry) {
+        return tier.read(new Catalog.Listed(TestEntries.TARGET.path(), entry.id().hash(), 100, 0));
+    }
+
+    @Test
+    @DisplayName("A5 D6 what a listing tells is read from a pack, else alone; it is absent only if the bucket says so")
+    void readListed() {
+        PackInfo pack = packs.publish(one);
+        PersistentCacheContract.assertHit(one, read(tier, one));
+        packs.damage(pack, one);
+        assertInstanceOf(LoadResult.Damaged.class, read(tier(), one));
+        packs.placeAlone(one);
+        PersistentCacheContract.assertHit(one, read(tier(), one));
+        assertEquals(LoadResult.ABSENT, read(tier(), two));
+        store.plan(FaultPlan.when(request -> request.key().endsWith("newest"), new Fault.Lost(Fault.DENIED)));
+        assertInstanceOf(LoadResult.Unavailable.class, read(tier(), two));
+        PersistentCacheContract.assertHit(one, read(tier(), one));
+    }
+
+    @Test
+    @DisplayName("A3 one run asks for the manifest of each target, however often another one was read before")
+    void confirmedForEachTarget() {
+        Entry other = entries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), 100);
+        packs.publish(one);
+        assertEquals(LoadResult.ABSENT, tier.load(other.id()));
+        DuplicateFinder run = tier.duplicates();
+        assertTrue(run.find(one).isPresent());
+        store.newNotes();
+        assertTrue(run.find(other).isEmpty());
+        assertTrue(store.newNotes().contains("GET newest"));
     }
 }

@@ -112,6 +112,22 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3Client.class)
+    @DisplayName("S5 bytes that are sent are progress, as those that come are, and none of them counts as received")
+    void sent(S3Client client) {
+        Traffic traffic = new Traffic();
+        server.tell(LyingServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
+        try (ObjectStore store = ObjectStores.open(config(client, TOTAL), traffic)) {
+            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], Marks.NONE));
+            assertEquals(0, traffic.progress(), "too few bytes, and an answer without any");
+            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[1 << 20], Marks.NONE));
+            assertTrue(traffic.progress() > 0);
+        }
+        assertEquals(0, traffic.receivedBytes());
+        assertEquals(Duration.ZERO, traffic.quiet());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3Client.class)
     @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
     void silentBucket(S3Client client) {
         server.tell(server.silence());

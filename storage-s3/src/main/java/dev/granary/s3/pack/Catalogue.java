@@ -17,6 +17,7 @@ final class Catalogue {
     private final Set<Bad> bad = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> wholePacks = ConcurrentHashMap.newKeySet();
+    private volatile Intervals.Moment confirmedAt = Intervals.Moment.NEVER;
 
     /** An entry that is damaged in a pack. */
     private record Bad(Sha256 pack, Sha256 id) {}
@@ -46,6 +47,16 @@ final class Catalogue {
 
     Manifest manifest() {
         return manifest;
+    }
+
+    /** When the manifest was the newest one. Kept here, so that nobody takes the moment of a newer manifest for that of this one. */
+    Intervals.Moment confirmedAt() {
+        return confirmedAt;
+    }
+
+    /** Says that the manifest was the newest one at that moment. */
+    void confirmed(Intervals.Moment at) {
+        confirmedAt = at;
     }
 
     /** The catalogue of a newer manifest, with the indexes that are still good. */

@@ -164,6 +164,16 @@ final class ManifestChain {
         return hint.number() > 0 && (exists(hint.number()) || exists(hint.number() + 1));
     }
 
+    /**
+     * True if a manifest knows every pack of the one to which look-ups come from a hint whose own manifest is gone: a rule has taken some in between,
+     * and nothing of those that are left would be lost behind a hint that names the later one.
+     */
+    boolean isBuiltOn(Manifest later, Hint hint) throws NoAnswer {
+        long there = lastFrom(hint.number());
+        return there < later.number() && content(there) instanceof Content.Sound(Manifest earlier)
+                && earlier.packs().stream().allMatch(pack -> later.knows(pack.name()));
+    }
+
     /** True if there is a manifest of each number from the one after {@code low} to {@code high}: the later ones were built on the earlier ones. */
     boolean isJoined(long low, long high) throws NoAnswer {
         return lastFrom(low) >= high;

@@ -442,7 +442,7 @@ public final class ManifestLog {
         if (hint.isPresent() && chain.isLedTo(number, hint.get())) {
             return Way.HINT;
         }
-        if (hint.isPresent() && chain.leadsAnywhere(hint.get())) {
+        if (hint.isPresent() && chain.leadsAnywhere(hint.get()) && !chain.isBuiltOn(manifest, hint.get())) {
             return Way.NONE;
         }
         if (manifest.loose() == Manifest.Loose.NONE) {

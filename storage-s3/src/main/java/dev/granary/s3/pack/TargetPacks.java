@@ -55,7 +55,6 @@ final class TargetPacks {
     private final AtomicLong freshBegun = new AtomicLong(); // readings of the newest manifest from nothing; counted with the lock held
     private volatile long freshDone; // the last of them that succeeded
     private volatile long refreshAt;
-    private volatile Intervals.Moment confirmedAt = Intervals.Moment.NEVER;
     private final AtomicLong readings = new AtomicLong(); // how often the manifest was read; counted with the lock held
 
     TargetPacks(ObjectStore background, PackKeys keys, IndexShelf shelf, Intervals intervals,
@@ -93,7 +92,7 @@ final class TargetPacks {
             if (catalogue == null) {
                 return new PackAnswer.Unconfirmed("the manifest of packs is being read, and that takes too long");
             }
-            boolean isOld = intervals.isOutOfDate(confirmedAt);
+            boolean isOld = intervals.isOutOfDate(catalogue.confirmedAt());
             Found found = find(catalogue, id, store);
             switch (found) {
                 case Found.Nowhere _ when !isLast && isOld && (!hasFailed || intervals.isDue(refreshAt)) -> {} // it may be in a pack that was published since
@@ -416,8 +415,9 @@ final class TargetPacks {
         if (kept.isPresent()) {
             Optional<Long> ago = shelf.confirmedAgo(intervals.wallMillis().getAsLong());
             refreshAt = intervals.nextRefresh(ago);
-            confirmedAt = intervals.before(ago);
-            current = new Catalogue(kept.get());
+            Catalogue catalogue = new Catalogue(kept.get());
+            catalogue.confirmed(intervals.before(ago));
+            current = catalogue;
         } else {
             readNewest(store, Manifest.NONE, Lost.FORGET);
         }
@@ -481,13 +481,10 @@ final class TargetPacks {
             case ManifestLog.Newest.Found(Manifest newest) -> {
                 unsealIfWritten(newest, store);
                 refreshAt = intervals.nextRefresh(Optional.empty());
-                confirmedAt = intervals.now();
                 hasFailed = false;
-                if (known == null || !known.isTold()) {
-                    current = new Catalogue(newest);
-                } else if (newest != known.manifest() || lost == Lost.FORGET) {
-                    current = lost == Lost.FORGET ? known.next(newest) : known.nextKeepingLost(newest);
-                }
+                Catalogue confirmed = confirmed(known, newest, lost);
+                confirmed.confirmed(intervals.now());
+                current = confirmed;
                 freshDone = Math.max(freshDone, fresh);
                 shelf.keep(newest);
             }
@@ -499,6 +496,16 @@ final class TargetPacks {
             }
         }
         readings.incrementAndGet();
+    }
+
+    private static Catalogue confirmed(@Nullable Catalogue known, Manifest newest, Lost lost) {
+        if (known == null || !known.isTold()) {
+            return new Catalogue(newest);
+        }
+        if (lost == Lost.FORGET) {
+            return known.next(newest);
+        }
+        return newest == known.manifest() ? known : known.nextKeepingLost(newest);
     }
 
     /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */

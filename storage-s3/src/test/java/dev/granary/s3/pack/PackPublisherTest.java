@@ -5,6 +5,7 @@ import static dev.granary.s3.contract.Fault.TIMEOUT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -12,9 +13,13 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -267,6 +273,115 @@ class PackPublisherTest {
         add(all);
         publisher.finish();
         heard.forEach(result -> assertInstanceOf(StoreResult.Stored.class, result));
+        assertAllHit(all);
+    }
+
+    private List<StoreResult> publish(PackPublisher with, List<Entry> all) {
+        List<StoreResult> results = new ArrayList<>();
+        all.forEach(entry -> assertTrue(with.add(entry, results::add)));
+        with.finish();
+        assertEquals(all.size(), results.size());
+        return results;
+    }
+
+    @Test
+    @DisplayName("A3 nobody says whether the pack is there that has the entries: no duplicates, another pack is written")
+    void silentPackOfOthers() {
+        List<Entry> all = some(3);
+        PackInfo pack = bucket.publish(bucket.pack(all));
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(pack.name().hex()), new Fault.Lost(TIMEOUT)));
+        publish(publisher, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        assertEquals(2, bucket.newest().packs().size());
+    }
+
+    @Test
+    @DisplayName("A1 nobody says whether the new pack is there after its commit: unknown, and no success; other packs are not asked for")
+    void silentNewPack() {
+        bucket.publish(bucket.pack(some(2)));
+        bucket.publish(bucket.pack(some(2)));
+        store.newNotes();
+        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        assertEquals(1, store.newNotes().stream().filter("HEAD pack"::equals).count());
+        store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
+        publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
+    }
+
+    @Test
+    @DisplayName("R2 the server says that a new pack is there, and it is not, or not whole: a failure, and no manifest names it")
+    void saidToBeThere() {
+        for (boolean isCut : List.of(true, false)) {
+            PackPublisher lied = bucket.publisher(new ForwardingStore(store) {
+                @Override
+                public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                    if (!key.endsWith(".pack")) {
+                        return super.putIfAbsent(key, body, marks);
+                    }
+                    if (isCut) {
+                        store.place(key, Arrays.copyOf(body, body.length - 1), marks);
+                    }
+                    return WriteResult.PRECONDITION_FAILED;
+                }
+            });
+            publish(lied, some(2)).forEach(result -> assertTrue(
+                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("says that the pack is there"), result::toString));
+            assertTrue(store.keys().stream().noneMatch(TestPacks.KEYS.manifest(1)::equals));
+        }
+    }
+
+    @Test
+    @DisplayName("A7 a store that breaks its contract: everybody hears that it failed, and nobody waits")
+    void brokenStore() {
+        PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                throw new IllegalStateException("of a test");
+            }
+        });
+        some(2).forEach(entry -> assertTrue(broken.add(entry, heard::add)));
+        assertThrows(IllegalStateException.class, broken::finish);
+        assertEquals(2, heard.stream().filter(StoreResult.Failed.class::isInstance).count());
+    }
+
+    @Test
+    @DisplayName("B9 a pack that was named too late is silent when another one is written in its place: both stay named")
+    void silentLatePack() {
+        AtomicInteger packsWritten = new AtomicInteger();
+        AtomicInteger commits = new AtomicInteger();
+        PackPublisher late = bucket.publisher(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
+                    store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
+                }
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.endsWith(".pack") && packsWritten.incrementAndGet() == 2) {
+                    String first = bucket.newest().packs().getFirst().name().hex();
+                    store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().contains(first), new Fault.Lost(TIMEOUT)));
+                }
+                return result;
+            }
+        });
+        publish(late, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        assertEquals(2, bucket.newest().packs().size());
+    }
+
+    @Test
+    @DisplayName("B2 B9 without s3:ListBucket a new pack is removed just after its commit: written again")
+    void removedAfterCommit() {
+        AtomicInteger commits = new AtomicInteger();
+        PackPublisher limited = bucket.publisher(new AcknowledgedPacksTest.WithoutListing(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
+                    store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(store::remove);
+                }
+                return result;
+            }
+        }));
+        List<Entry> all = some(2);
+        publish(limited, all).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
+        assertEquals(1, bucket.newest().packs().size());
         assertAllHit(all);
     }
 }

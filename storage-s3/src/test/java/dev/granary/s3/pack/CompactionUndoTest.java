@@ -1,0 +1,298 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.WriteResult;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A compaction whose commit cannot be relied on: which packs the manifest names once that is mended. Two packs become one here. */
+class CompactionUndoTest {
+    private static final Duration IN_TIME = Duration.ZERO;
+    private static final Duration TOO_LATE = BucketRemover.LONGEST_COMMIT.plusHours(1);
+
+    private final TestPacks bucket = new TestPacks("CompactionUndoTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("CompactionUndoTest");
+    private final List<Entry> all = Stream.generate(() -> entries.entry(500)).limit(6).toList();
+    private List<PackInfo> replaced = List.of();
+
+    @BeforeEach
+    void publish() {
+        bucket.publish(bucket.pack(all.subList(0, 3)));
+        bucket.publish(bucket.pack(all.subList(3, 6)));
+        replaced = bucket.newest().packs();
+    }
+
+    /** Compacts; its commit comes so late, and just after it something happens. */
+    private Compaction.Result compact(Manifest.Loose loose, Duration late, Runnable afterCommit) {
+        AtomicBoolean once = new AtomicBoolean();
+        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                boolean isCommit = key.contains("/m/0") && once.compareAndSet(false, true);
+                if (isCommit) {
+                    store.pass(late);
+                }
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (isCommit) {
+                    afterCommit.run();
+                }
+                return result;
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        return compaction.run(plan, loose, _ -> {});
+    }
+
+    private String failed(Compaction.Result result) {
+        return assertInstanceOf(Compaction.Result.Failed.class, result, result::toString).cause();
+    }
+
+    private void removeReplaced() {
+        replaced.forEach(bucket::remove);
+    }
+
+    private PackInfo written() {
+        return bucket.newest().packs().stream().filter(pack -> !names(replaced).contains(pack.name())).findFirst().orElseThrow();
+    }
+
+    private static Set<Sha256> names(List<PackInfo> packs) {
+        return packs.stream().map(PackInfo::name).collect(Collectors.toSet());
+    }
+
+    private void assertFound() {
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(all));
+        }
+    }
+
+    /** Each pack is named once, is there, and is not among those that are to be removed. */
+    private void assertNames(Set<Sha256> expected) {
+        Manifest newest = bucket.newest();
+        assertEquals(expected, names(newest.packs()));
+        assertEquals(expected.size(), newest.packs().size(), "each once");
+        newest.packs().forEach(pack -> assertTrue(store.keys().contains(TestPacks.KEYS.pack(pack.name())), "what is named is there"));
+        assertTrue(newest.retired().stream().noneMatch(one -> expected.contains(one.name())));
+    }
+
+    @Test
+    @DisplayName("B9 late, and what it replaced is there: both are named, none of them is to be removed, and the target is not sealed")
+    void bothNamed() {
+        bucket.seal();
+        PackInfo[] written = new PackInfo[1];
+        String cause = failed(compact(Manifest.Loose.NONE, TOO_LATE, () -> written[0] = written()));
+        assertTrue(cause.contains("older than"), cause);
+        Set<Sha256> both = new HashSet<>(names(replaced));
+        both.add(written[0].name());
+        assertNames(both);
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 late, and another process has removed what it replaced: only what is there is named, by no commit more")
+    void replacedIsGone() {
+        PackInfo[] written = new PackInfo[1];
+        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+            written[0] = written();
+            removeReplaced();
+        }));
+        assertNames(Set.of(written[0].name()));
+        assertEquals(3, bucket.newest().number());
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 late, and nobody says whether what it replaced is there: not named again")
+    void replacedIsSilent() {
+        PackInfo[] written = new PackInfo[1];
+        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+            written[0] = written();
+            store.plan(FaultPlan.when(request -> replaced.stream().anyMatch(pack -> request.key().contains(pack.name().hex())), new Fault.Lost(TIMEOUT)));
+        }));
+        store.plan(FaultPlan.SOUND);
+        assertNames(Set.of(written[0].name()));
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 late, and another process has named what it replaced again: each is named once")
+    void namedMeanwhile() {
+        PackInfo[] written = new PackInfo[1];
+        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+            written[0] = written();
+            TestPacks.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
+        }));
+        Set<Sha256> both = new HashSet<>(names(replaced));
+        both.add(written[0].name());
+        assertNames(both);
+    }
+
+    @Test
+    @DisplayName("B9 its pack is gone: what it replaced is named in its place, where that is there, and what is gone is not named")
+    void writtenIsGone() {
+        String cause = failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> bucket.remove(written())));
+        assertTrue(cause.contains("is gone"), cause);
+        assertNames(names(replaced));
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 its pack is gone, and so is what it replaced: nothing is named that is not there")
+    void allGone() {
+        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+            bucket.remove(written());
+            removeReplaced();
+        }));
+        assertNames(Set.of());
+    }
+
+    @Test
+    @DisplayName("B9 all is gone, and another process has seen to it: no commit more")
+    void allGoneAndForgotten() {
+        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+            PackInfo written = written();
+            bucket.remove(written);
+            removeReplaced();
+            TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.loose()))));
+        }));
+        assertEquals(4, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("B9 nobody says whether its pack is there, and what it replaced is gone: its pack stays named")
+    void writtenIsSilent() {
+        PackInfo[] written = new PackInfo[1];
+        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+            written[0] = written();
+            removeReplaced();
+            store.plan(FaultPlan.when(request -> request.key().contains(written[0].name().hex()), new Fault.Lost(TIMEOUT)));
+        }));
+        store.plan(FaultPlan.SOUND);
+        assertNames(Set.of(written[0].name()));
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 a pack was cut since it was written: it counts as gone, before the commit and after it")
+    void writtenIsCut() {
+        String cause = failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+            String key = TestPacks.KEYS.pack(written().name());
+            store.place(key, new byte[100], store.marks(key));
+        }));
+        assertTrue(cause.contains("is gone"), cause);
+        assertNames(names(replaced));
+        assertFound();
+    }
+
+    private long packObjects() {
+        return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
+    }
+
+    @Test
+    @DisplayName("B9 its pack is gone before the commit: nothing is committed")
+    void goneBeforeTheCommit() {
+        AtomicBoolean once = new AtomicBoolean();
+        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (key.endsWith(".pack") && once.compareAndSet(false, true)) {
+                    store.remove(key);
+                }
+                return result;
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        assertEquals(2, bucket.newest().number());
+        assertNames(names(replaced));
+    }
+
+    private Compaction.Result compactWithoutCommit(Fault fault) {
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
+        Compaction.Result result = compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {});
+        store.plan(FaultPlan.SOUND);
+        return result;
+    }
+
+    @Test
+    @DisplayName("R13 whether the commit has landed nobody says: the new pack stays for it; refused: it goes")
+    void openCommit() {
+        failed(compactWithoutCommit(new Fault.Lost(Fault.DENIED)));
+        assertEquals(2, packObjects());
+        String cause = failed(compactWithoutCommit(new Fault.Lost(TIMEOUT)));
+        assertTrue(cause.contains("nobody can say"), cause);
+        assertEquals(3, packObjects());
+        assertFound();
+    }
+
+    @Test
+    @DisplayName("B9 S9 late, and the server tells no time of manifests: late all the same")
+    void manifestWithoutTime() {
+        AtomicBoolean once = new AtomicBoolean();
+        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
+                    store.pass(TOO_LATE);
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+
+            @Override
+            public HeadResult head(String key) {
+                return super.head(key) instanceof HeadResult.Found found && key.contains("/m/")
+                        ? new HeadResult.Found(found.bytes(), found.etag(), ServerDates.NONE, found.marks()) : super.head(key);
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        String cause = failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        assertTrue(cause.contains("older than"), cause);
+    }
+
+    @Test
+    @DisplayName("B8 an entry comes to lie alone in a target that is sealed, after the plan: the compaction takes the seal back")
+    void sealTakenBack() {
+        bucket.compactAndSeal();
+        assertEquals(Manifest.Loose.NONE, bucket.newest().loose());
+        Entry alone = entries.entry(100);
+        Compaction.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(List.of(alone)));
+        }
+    }
+
+    @Test
+    @DisplayName("B8 what lies alone cannot be listed: not sealed, and no intent is left")
+    void unlistedIsNotSealed() {
+        Compaction.Result result = bucket.compactAndSeal(() -> store.plan(
+                FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
+        store.plan(FaultPlan.SOUND);
+        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+    }
+}

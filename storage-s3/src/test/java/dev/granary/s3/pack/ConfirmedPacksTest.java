@@ -1,0 +1,380 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectStore;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a process may say of packs that it knows from before: after which reading of the manifest, and after which look at a pack. */
+class ConfirmedPacksTest {
+    private static final Duration INTERVAL = Duration.ofMinutes(1);
+    private static final long HANG_SECONDS = 600; // ends what hangs
+
+    private final TestPacks bucket = new TestPacks("ConfirmedPacksTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("ConfirmedPacksTest");
+    private final Entry one = entries.entry(100);
+    private final Entry two = entries.entry(200);
+    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private long nanos = 1_000_000_000_000L;
+    private final Packs packs = machine();
+
+    private Packs machine() {
+        return new Packs(store, bucket.settings(Optional.empty()),
+                new Intervals(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), behind::add);
+    }
+
+    private PackAnswer load(Id id) {
+        return packs.load(id, store);
+    }
+
+    private void assertHit(Entry entry) {
+        PackAnswer answer = load(entry.id());
+        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+    }
+
+    /** Compares the manifest with the bucket's, as a process does in the background once in an interval. */
+    private void compare() {
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        load(entries.id());
+        store.newNotes();
+        behind.remove().run();
+    }
+
+    private long ranges() {
+        return store.newNotes().stream().filter("RANGE pack"::equals).count();
+    }
+
+    /** Does something just before the range of that number, counted from 1; what it asks the store for is not counted. */
+    private void beforeRange(int number, Runnable event) {
+        AtomicInteger seen = new AtomicInteger();
+        AtomicBoolean isBusy = new AtomicBoolean();
+        store.beforeEach(() -> {
+            if (!isBusy.get() && store.notes().getLast().equals("RANGE pack") && seen.incrementAndGet() == number) {
+                isBusy.set(true);
+                event.run();
+                isBusy.set(false);
+            }
+        });
+    }
+
+    /** An id that a pack does not have, and of which its filter says so or not. */
+    private Id idOf(PackInfo pack, boolean isInFilter) {
+        Id id = entries.id();
+        while (pack.filter().mayContain(id.hash()) != isInFilter) {
+            id = entries.id();
+        }
+        return id;
+    }
+
+    /** An id that no pack has, as their filters say. */
+    private Id idOfNone() {
+        List<PackInfo> all = bucket.newest().packs();
+        return Stream.generate(entries::id).filter(id -> all.stream().noneMatch(pack -> pack.filter().mayContain(id.hash()))).findFirst().orElseThrow();
+    }
+
+    @Test
+    @DisplayName("B7 D6 an entry is damaged, and nobody says whether another pack has it since: told as damaged, not as unknown")
+    void damagedAndUnconfirmed() {
+        PackInfo pack = bucket.publish(one);
+        assertHit(one);
+        bucket.damage(pack, one);
+        nanos += INTERVAL.multipliedBy(4).toNanos();
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+    }
+
+    @Test
+    @DisplayName("D6 an entry is damaged in six packs: four of them are asked, and it is told as damaged")
+    void damagedEverywhere() {
+        for (int i = 0; i < 6; i++) {
+            bucket.damage(bucket.publish(one), one);
+        }
+        store.newNotes();
+        assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
+        assertEquals(2 * 4, ranges(), "an index and an entry of each");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("R18 D6 packs vanish during both looks of a look-up: no third look, damage is told, and nothing is called absent")
+    void lostTwice(boolean isDamagedElsewhere) {
+        if (isDamagedElsewhere) {
+            bucket.damage(bucket.publish(one), one);
+        }
+        bucket.remove(bucket.publish(one));
+        bucket.seal();
+        load(idOfNone()); // reads the manifest, and no index
+        int first = isDamagedElsewhere ? 3 : 1; // behind an index and an entry of the pack where it is damaged
+        beforeRange(first, () -> {
+            bucket.remove(bucket.publish(one));
+            beforeRange(isDamagedElsewhere ? 2 : 1, () -> bucket.publish(one)); // behind that entry once more
+        });
+        PackAnswer answer = load(one.id());
+        if (isDamagedElsewhere) {
+            assertInstanceOf(PackAnswer.Damaged.class, answer);
+        } else {
+            assertEquals(PackAnswer.NOT_PACKED, answer);
+        }
+    }
+
+    @Test
+    @DisplayName("B7 the manifest is read by somebody else during a look-up: what the older one does not have is looked for again")
+    void confirmedMeanwhile() {
+        PackInfo pack = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
+        bucket.seal();
+        load(idOf(pack, false)); // reads no index
+        Entry wanted = entries.entry(idOf(pack, true), 100);
+        nanos += INTERVAL.multipliedBy(4).toNanos();
+        beforeRange(1, () -> {
+            bucket.publish(wanted);
+            behind.remove().run();
+        });
+        assertHit(wanted);
+    }
+
+    @Test
+    @DisplayName("A3 a pack with an entry is gone, and another one has it, too: held; both are gone: not held")
+    void heldByAnotherPack() {
+        PackInfo first = bucket.publish(one);
+        PackInfo second = bucket.publish(one, two);
+        Packs other = machine();
+        for (Packs machine : List.of(packs, other)) { // both indexes are known then
+            assertInstanceOf(PackAnswer.Hit.class, machine.load(one.id(), store));
+            assertInstanceOf(PackAnswer.Hit.class, machine.load(two.id(), store));
+        }
+        bucket.remove(first);
+        assertTrue(packs.holds(one.id(), store));
+        bucket.remove(second);
+        assertFalse(other.holds(one.id(), store));
+    }
+
+    @Test
+    @DisplayName("A3 a confirmation lasts for marks from before it: no request more, whatever was compared since; a later mark has it read anew")
+    void marks() {
+        bucket.publish(one);
+        assertHit(one);
+        List<String> reading = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1");
+        long before = packs.mark(one.id());
+        store.newNotes();
+        assertTrue(packs.confirm(one.id(), before, store));
+        assertEquals(reading, store.newNotes());
+        long after = packs.mark(one.id());
+        compare();
+        store.newNotes();
+        assertTrue(packs.confirm(one.id(), before, store));
+        assertEquals(List.of(), store.newNotes());
+        assertTrue(packs.confirm(one.id(), after, store), "a comparison begins at what is known");
+        assertEquals(reading, store.newNotes());
+    }
+
+    @Test
+    @DisplayName("A3 a mark that was taken while the manifest was being read: that reading does not confirm it")
+    void markDuringReading() {
+        bucket.publish(one);
+        long[] during = {-1};
+        store.beforeEach(() -> during[0] = during[0] < 0 ? packs.mark(one.id()) : during[0]);
+        assertTrue(packs.confirm(one.id(), packs.mark(one.id()), store));
+        store.newNotes();
+        assertTrue(packs.confirm(one.id(), during[0], store));
+        assertEquals(4, store.newNotes().size());
+    }
+
+    @Test
+    @DisplayName("A3 a pack was taken for lost after one wrong answer: after a confirmation it is asked for again")
+    void confirmedAfterWrongAnswer() {
+        bucket.publish(one);
+        ObjectStore lying = new ForwardingStore(store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return GetResult.ABSENT;
+            }
+        };
+        assertEquals(PackAnswer.NOT_PACKED, packs.load(one.id(), lying));
+        assertFalse(packs.holds(one.id(), store));
+        assertTrue(packs.confirm(one.id(), packs.mark(one.id()), store));
+        assertTrue(packs.holds(one.id(), store));
+    }
+
+    @Test
+    @DisplayName("R12 two threads have one mark confirmed at once: the manifest is read once")
+    void confirmedByTwo() throws Exception {
+        bucket.publish(one);
+        long mark = packs.mark(one.id());
+        AtomicReference<Thread> second = new AtomicReference<>();
+        CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
+        store.newNotes();
+        store.beforeEach(() -> {
+            if (second.get() == null) {
+                second.set(Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store))));
+                second.get().start();
+                while (second.get().isAlive() && second.get().getState() != Thread.State.TIMED_WAITING) { // for the one that is reading
+                    Thread.onSpinWait();
+                }
+            }
+        });
+        assertTrue(packs.confirm(one.id(), mark, store));
+        assertTrue(confirmed.get(HANG_SECONDS, TimeUnit.SECONDS));
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1"), store.newNotes());
+    }
+
+    /** Has the bucket say nothing after an entry was written outside of packs. */
+    private void writeAloneUnheard() {
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(TIMEOUT)));
+        assertInstanceOf(StoreResult.Unknown.class, packs.unseal(two.id()).orElseThrow());
+        store.plan(FaultPlan.SOUND);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    @DisplayName("B8 written alone unheard, and sealed or about to be since: the next comparison that may commits that entries lie alone")
+    void writtenAlone(boolean isSealed) {
+        bucket.publish(one);
+        assertHit(one);
+        writeAloneUnheard();
+        if (isSealed) {
+            bucket.seal();
+        } else {
+            bucket.intendToSeal();
+        }
+        Manifest.Loose before = bucket.newest().loose();
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
+        compare();
+        assertEquals(before, bucket.newest().loose());
+        store.plan(FaultPlan.SOUND);
+        compare();
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+    }
+
+    @Test
+    @DisplayName("B8 written alone unheard, and nobody seals: comparing costs no request more")
+    void writtenAloneAndNotSealed() {
+        bucket.publish(one);
+        assertHit(one);
+        writeAloneUnheard();
+        compare();
+        assertEquals(List.of("HEAD m2", "HEAD m1", "GET newest"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("B8 written alone unheard into a target without packs, whose first packs are sealed: known still, and committed")
+    void writtenAloneBeforeTheFirstPack() {
+        load(one.id());
+        writeAloneUnheard();
+        compare();
+        bucket.publish(one);
+        bucket.seal();
+        compare();
+        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+    }
+
+    @Test
+    @DisplayName("B8 whether the commit that entries lie alone has landed nobody says: no success is told")
+    void unsealedUnheard() {
+        bucket.publish(one);
+        bucket.seal();
+        store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(TIMEOUT)));
+        assertInstanceOf(StoreResult.Failed.class, packs.unseal(two.id()).orElseThrow());
+    }
+
+    /** Answers that deny a read of packs, and of the hint, too, where that is said. */
+    private ObjectStore denying(boolean isHintDenied) {
+        Failure no = new Failure(Failure.Kind.DENIED, 403, "", "Forbidden");
+        return new ForwardingStore(store) {
+            @Override
+            public HeadResult head(String key) {
+                return key.endsWith(".pack") ? new HeadResult.Unavailable(no) : super.head(key);
+            }
+
+            @Override
+            public GetResult get(String key, long limit) {
+                return isHintDenied && key.equals(TestPacks.KEYS.hint()) ? new GetResult.Unavailable(no) : super.get(key, limit);
+            }
+        };
+    }
+
+    @Test
+    @DisplayName("B1 B2 whether a pack is there: its length counts, 403 is absence only for who may read the hint, and silence says nothing")
+    void presence() {
+        PackInfo pack = bucket.publish(one);
+        String key = TestPacks.KEYS.pack(pack.name());
+        assertEquals(TargetPacks.Presence.THERE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, denying(false)));
+        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, denying(true)));
+        store.script(new Fault.Lost(TIMEOUT));
+        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        store.script(new Fault.Lost(DENIED)); // and found, when it is asked for again
+        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then nobody says
+        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        store.place(key, new byte[50], store.marks(key));
+        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        bucket.remove(pack);
+        store.script(new Fault.Lost(DENIED)); // and absent, when it is asked for again
+        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+    }
+
+    @Test
+    @DisplayName("B2 without s3:ListBucket a pack is gone before its index was read: what a younger pack has is found")
+    void forbiddenIndex() {
+        PackInfo gone = bucket.publish(one);
+        bucket.publish(one);
+        bucket.remove(gone);
+        ObjectStore limited = new AcknowledgedPacksTest.WithoutListing(store);
+        PackAnswer answer = packs.load(one.id(), limited);
+        assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
+    }
+
+    @Test
+    @DisplayName("R12 a pack is lost, and the manifest is the same: it is confirmed by that, and absent ids cost no request for the time after it")
+    void confirmedByALoss() {
+        PackInfo pack = bucket.publish(one);
+        assertHit(one);
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        bucket.remove(pack);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        store.newNotes();
+        assertEquals(PackAnswer.NOT_PACKED, load(idOf(pack, false)));
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("D6 another pack lies where a manifest names one: its index is not taken for that one's")
+    void packOfAnother() {
+        PackInfo mine = bucket.publish(one);
+        PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
+        PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
+        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(another, TestPacks.KEYS, IndexShelf.NONE, store));
+        assertInstanceOf(TargetPacks.Indexed.Lost.class, TargetPacks.fetchIndex(named, TestPacks.KEYS, IndexShelf.NONE, store));
+    }
+}
