@@ -76,7 +76,7 @@ final class Asking implements AutoCloseable {
 
     LayerStatistics statistics() {
         return new LayerStatistics(layer.name(), layer.tier().statistics().snapshot(), skipped.sum(), trouble.cause(), trouble.open(),
-                trouble.soundLate());
+                trouble.soundLate(), layer.tier().lostPacks().snapshot());
     }
 
     /** Begins no question any more; those under way end by themselves. */

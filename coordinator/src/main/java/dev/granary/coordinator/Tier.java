@@ -10,10 +10,11 @@ import dev.granary.cache.TierStatistics;
  *
  * @param cache the store
  * @param statistics counts every result
+ * @param lostPacks counts what became of packs that it has lost
  */
-record Tier(PersistentCache cache, TierStatistics statistics) {
+record Tier(PersistentCache cache, TierStatistics statistics, LostPackCounter lostPacks) {
     Tier(PersistentCache cache) {
-        this(cache, new TierStatistics());
+        this(cache, new TierStatistics(), new LostPackCounter());
     }
 
     StoreResult store(Entry entry) {

@@ -125,6 +125,8 @@ public final class Totals {
         counters.merge("bucket-unavailable", bucket.unavailable(), Long::sum);
         counters.merge("bucket-skipped", layer.skipped(), Long::sum);
         counters.merge("bucket-stored", bucket.stored(), Long::sum);
+        counters.merge("lost-packs-forgotten", layer.lostPacks().forgotten(), Long::sum);
+        counters.merge("lost-packs-failures", layer.lostPacks().failures(), Long::sum);
     }
 
     private static void add(Map<String, Long> totals, String name, String count) {

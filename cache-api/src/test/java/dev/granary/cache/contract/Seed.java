@@ -2,12 +2,13 @@ package dev.granary.cache.contract;
 
 import java.util.SplittableRandom;
 
-/** The one seed of all that is random in the tests of a process; printed once, set with {@code -Dgranary.seed=N} to replay. */
+/** The one seed of all that is random in the tests of a process; printed once, told by each failure ({@link SeedTeller}), set with {@code -Dgranary.seed=N} to replay. */
 public final class Seed {
     /** The seed. */
     public static final long VALUE = Long.getLong("granary.seed", System.nanoTime());
 
     static {
+        SeedUse.used(VALUE);
         System.out.println("granary.seed=" + VALUE + " (replay with -Dgranary.seed=" + VALUE + ")");
     }
 

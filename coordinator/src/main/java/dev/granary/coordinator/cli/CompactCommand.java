@@ -19,6 +19,10 @@ import picocli.CommandLine.Option;
         description = "Fold entries of the first bucket that lie outside of packs into packs, put small packs together, and remove what nobody"
                 + " can be reading any more. May run beside everything else, and be stopped at any time.")
 final class CompactCommand extends StoreCommand {
+    /** How many damaged objects are shown. */
+    private static final int SHOWN = 10;
+    private static final String MORE = "more entries lie alone than one compaction takes; compact again";
+
     @Mixin
     private TargetOption targets = new TargetOption();
 
@@ -45,15 +49,15 @@ final class CompactCommand extends StoreCommand {
             Compacting.Outcome outcome = compact(config, bucket, target, age);
             isWell &= switch (outcome) {
                 case Compacting.Outcome.Planned _ -> true;
-                case Compacting.Outcome.Done(Compaction.Result.Done done) -> done.unremoved() == 0 && (!isSealing || done.loose() == Manifest.Loose.NONE);
+                case Compacting.Outcome.Done(Compaction.Result.Done done) -> isWell(done);
                 case Compacting.Outcome.Failed _ -> false;
             };
             if (isJson()) {
-                results.add(json(target, outcome));
+                results.add(json(bucket, target, outcome));
             } else if (!(outcome instanceof Compacting.Outcome.Failed)) {
                 out().println("in  " + bucket.name());
                 out().println("for " + target);
-                print(outcome);
+                print(bucket, outcome);
                 out().println();
                 out().flush();
             }
@@ -68,6 +72,16 @@ final class CompactCommand extends StoreCommand {
         return isWell ? 0 : 1;
     }
 
+    /**
+     * False if somebody has to do something. What is too large for a pack, or of another version, is as it should be. Entries may vanish while this runs,
+     * but if nothing that was listed is there, the listing was wrong.
+     */
+    private boolean isWell(Compaction.Result.Done done) {
+        Compaction.Left left = done.left();
+        return done.unremoved() == 0 && left.damaged() == 0 && left.unread() == 0 && (left.gone() == 0 || done.packed() > 0)
+                && (!isSealing || done.loose() == Manifest.Loose.NONE);
+    }
+
     private Compacting.Outcome compact(GranaryConfig config, BucketLayer bucket, String target, Duration age) throws ConfigException {
         Compacting compacting = new Compacting(config, bucket, target, age);
         try (Progress progress = new Progress(err(), "compacting", 0).watching(compacting.waits())) {
@@ -76,10 +90,13 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    private void print(Compacting.Outcome outcome) {
+    private void print(BucketLayer bucket, Compacting.Outcome outcome) {
         switch (outcome) {
             case Compacting.Outcome.Planned(CompactionPlan plan) -> print(plan);
-            case Compacting.Outcome.Done(Compaction.Result.Done done) -> print(done);
+            case Compacting.Outcome.Done(Compaction.Result.Done done) -> {
+                print(done);
+                printDamaged(bucket, done.left());
+            }
             case Compacting.Outcome.Failed _ -> {}
         }
     }
@@ -94,21 +111,44 @@ final class CompactCommand extends StoreCommand {
         tell(plan.removed(), Text.plural(plan.removed(), "object") + " would be removed");
         tell(plan.waiting(), Text.plural(plan.waiting(), "object") + " will be removed when the grace is over");
         tell(plan.tooLarge(), Text.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
+        if (plan.isCut()) {
+            out().println(MORE);
+        }
     }
 
     private void print(Compaction.Result.Done done) {
         out().println(Text.plural(done.packed(), "entry") + " in " + Text.plural(done.written(), "new pack") + ", "
                 + Text.plural(done.removed(), "object") + " removed");
-        tell(done.left(), Text.plural(done.left(), "entry") + " left where they are: damaged, too large for a pack, or not to be read now");
+        tell(done.left().tooLarge(), Text.plural(done.left().tooLarge(), "entry") + " left alone: too large for a pack");
+        tell(done.left().otherVersion(), Text.plural(done.left().otherVersion(), "entry") + " left alone: written by another version of Granary");
+        tell(done.left().unread(), Text.plural(done.left().unread(), "entry") + " left: not to be read now; compact again");
+        tell(done.left().gone(), Text.plural(done.left().gone(), "entry") + " listed, and not there any more");
+        if (done.left().isCut()) {
+            out().println(MORE);
+        }
         tell(done.dropped(), Text.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
         tell(done.unremoved(), Text.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
         if (isSealing && done.loose() == Manifest.Loose.NONE) {
             out().println("sealed: look-ups ask for nothing outside of packs");
         } else if (isSealing) {
-            out().println(done.left() > 0
+            out().println(done.left().total() > 0 || done.left().isCut()
                     ? "not sealed, because of the entries that were left"
                     : "not sealed, because another process published meanwhile; compact again");
         }
+    }
+
+    /** No look-up takes a damaged entry, and nobody but its owner may remove one. */
+    private void printDamaged(BucketLayer bucket, Compaction.Left left) {
+        if (left.damaged() == 0) {
+            return;
+        }
+        out().println(Text.plural(left.damaged(), "entry") + " left alone: damaged; remove the objects, or publish the kernels again:");
+        left.damagedKeys().stream().limit(SHOWN).forEach(key -> out().println("  " + address(bucket, key)));
+        tell(left.damaged() - SHOWN, "  and " + Text.count(left.damaged() - SHOWN) + " more; --json names " + Compaction.Left.MAX_NAMED);
+    }
+
+    private static String address(BucketLayer bucket, String key) {
+        return "s3://" + bucket.location().bucket() + "/" + key;
     }
 
     private void tell(long count, String line) {
@@ -117,7 +157,7 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    private static JsonObject json(String target, Compacting.Outcome outcome) {
+    private static JsonObject json(BucketLayer bucket, String target, Compacting.Outcome outcome) {
         JsonObject object = Json.object("target", target);
         switch (outcome) {
             case Compacting.Outcome.Planned(CompactionPlan plan) -> {
@@ -127,6 +167,7 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("merge", plan.merged());
                 object.addProperty("lost", plan.lost());
                 object.addProperty("tooLarge", plan.tooLarge());
+                object.addProperty("more", plan.isCut());
                 object.addProperty("remove", plan.removed());
                 object.addProperty("waiting", plan.waiting());
             }
@@ -135,12 +176,25 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("packsWritten", done.written());
                 object.addProperty("removed", done.removed());
                 object.addProperty("unremoved", done.unremoved());
-                object.addProperty("left", done.left());
+                object.addProperty("left", done.left().total());
+                object.addProperty("damaged", done.left().damaged());
+                object.add("damagedObjects", addresses(bucket, done.left()));
+                object.addProperty("unread", done.left().unread());
+                object.addProperty("tooLarge", done.left().tooLarge());
+                object.addProperty("otherVersion", done.left().otherVersion());
+                object.addProperty("gone", done.left().gone());
+                object.addProperty("more", done.left().isCut());
                 object.addProperty("dropped", done.dropped());
                 object.addProperty("sealed", done.loose() == Manifest.Loose.NONE);
             }
             case Compacting.Outcome.Failed(String cause) -> object.addProperty("failed", cause);
         }
         return object;
+    }
+
+    private static JsonArray addresses(BucketLayer bucket, Compaction.Left left) {
+        JsonArray addresses = new JsonArray();
+        left.damagedKeys().forEach(key -> addresses.add(address(bucket, key)));
+        return addresses;
     }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
@@ -13,6 +14,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.Failure;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -27,6 +29,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** {@code warm}, {@code compact}, and what {@code ls}, {@code stats} and {@code inspect} tell of packs, against a real server. */
 class FleetCommandsTest {
     private static final String TARGET = TestEntries.TARGET.path();
+
+    private static final Failure ABSENT = new Failure(Failure.Kind.SERVER, 404, "NoSuchKey", "");
 
     private final Path directory;
     private final TestFleet fleet;
@@ -128,6 +132,45 @@ class FleetCommandsTest {
         run("b", "warm", "--target", TARGET).exits(0).says("7 entries (");
         run("a", "compact", "--target", "opencl/nobody-has").exits(0).says("0 entries in 0 new packs");
         assertEquals(List.of(), fleet.keys("nobody"));
+    }
+
+    private static byte[] changedAtEnd(byte[] bytes) {
+        bytes[bytes.length - 1] ^= 1;
+        return bytes;
+    }
+
+    private JsonObject compacted(int exits) {
+        return run("a", "compact", "--target", TARGET, "--json").exits(exits).json().getAsJsonArray("targets").get(0).getAsJsonObject();
+    }
+
+    private static List<Integer> counts(JsonObject target) {
+        return Stream.of("packed", "left", "damaged", "unread", "tooLarge", "otherVersion").map(name -> target.get(name).getAsInt()).toList();
+    }
+
+    @Test
+    @DisplayName("U9 compact with damaged entries: counted, named and exit code 1, until they are removed; what could not be read is told apart")
+    void compactDamaged() {
+        fleet.publishAlone(some(12, 100));
+        List<String> keys = fleet.keys("/e/");
+        keys.forEach(key -> fleet.change(key, FleetCommandsTest::changedAtEnd));
+        Cli text = run("a", "compact", "--target", TARGET).exits(1).says("0 entries in 0 new packs", "12 entries left alone: damaged; remove the objects",
+                "s3://kernels/" + keys.getFirst(), "and 2 more; --json names 100");
+        assertEquals(10, text.out().lines().filter(line -> line.startsWith("  s3://kernels/ci/v1/")).count(), text.out());
+        run("a", "compact", "--target", TARGET, "--seal").exits(1).says("not sealed, because of the entries that were left");
+        JsonObject json = compacted(1);
+        assertEquals(List.of(0, 12, 12, 0, 0, 0), counts(json));
+        assertEquals(keys.stream().map(key -> "s3://kernels/" + key).toList(),
+                json.getAsJsonArray("damagedObjects").asList().stream().map(JsonElement::getAsString).sorted().toList());
+        fleet.remove(keys.getFirst().substring(keys.getFirst().lastIndexOf('/')));
+        assertEquals(List.of(0, 11, 11, 0, 0, 0), counts(compacted(1)));
+        fleet.remove("/e/");
+        fleet.publishAlone(some(3, 100));
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(Fault.DENIED)));
+        run("a", "compact", "--target", TARGET).exits(1).says("3 entries left: not to be read now; compact again");
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(ABSENT)));
+        run("a", "compact", "--target", TARGET).exits(1).says("3 entries listed, and not there any more");
+        fleet.plan(FaultPlan.SOUND);
+        assertEquals(List.of(3, 0, 0, 0, 0, 0), counts(compacted(0)));
     }
 
     @Test

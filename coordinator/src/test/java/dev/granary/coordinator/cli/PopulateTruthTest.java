@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpServer;
 import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.Totals;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -18,6 +19,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -141,6 +144,32 @@ class PopulateTruthTest {
         run("warm", "meanwhile").exits(1).says("1 entry (", "installed", "a pack cannot be read: it is not there");
         run("populate", "ci").exits(0).says("0 published, 1 there already");
         run("warm", "node").exits(0).says("1 entry (", "installed, 0 there already, 0 skipped");
+    }
+
+    @Test
+    @DisplayName("S12 the manifest cannot be written: that it still names lost packs is told, counted, and no failure; the next populate mends it")
+    void lostPacksStay() throws Exception {
+        run("populate", "ci").exits(0).says("1 published");
+        fleet.remove("/p/");
+        run("run", "program").exits(0).says("1 compiled");
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+        Cli told = run("populate", "ci").exits(0).says("0 published, 1 there already").complains("granary: the manifest of s3://kernels/ci at "
+                + fleet.endpoint() + " may still name packs that are lost, which warm reports: ", "AccessDenied", "populate or compact again");
+        assertEquals(1, told.err().lines().count(), told.err());
+        JsonObject json = run("populate", "ci", "--json").exits(0).json().getAsJsonObject("lostPacks");
+        assertEquals(List.of(0, 1), List.of(json.get("forgotten").getAsInt(), json.get("failures").getAsInt()));
+        assertTrue(json.get("cause").getAsString().contains("AccessDenied"), json::toString);
+        run("warm", "meanwhile").exits(1).says("a pack cannot be read: it is not there");
+        fleet.plan(FaultPlan.SOUND);
+        json = run("populate", "ci", "--json").exits(0).json().getAsJsonObject("lostPacks");
+        assertEquals(List.of(1, 0), List.of(json.get("forgotten").getAsInt(), json.get("failures").getAsInt()));
+        assertEquals(List.of(1L, 2L), Stream.of("lost-packs-forgotten", "lost-packs-failures").map(counted()::get).toList());
+        assertEquals("", run("populate", "ci").exits(0).err());
+        run("warm", "node").exits(0).says("0 skipped");
+    }
+
+    private Map<String, Long> counted() throws IOException {
+        return new Totals(directory.resolve("ci")).read();
     }
 
     @Test

@@ -17,6 +17,7 @@ import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Folds the entries of one target that lie alone into packs, puts small packs together, and removes what no reader can be using any more.
@@ -66,6 +67,61 @@ public final class Compaction {
         record Unavailable(String cause) implements Planned {}
     }
 
+    /**
+     * Entries that a compaction did not put into packs.
+     *
+     * @param damaged those that lie alone and are damaged, each by two answers
+     * @param damagedKeys the keys of the first {@value #MAX_NAMED} of those
+     * @param unread those that could not be read now
+     * @param tooLarge those that are too large for a pack
+     * @param otherVersion those that lie alone and that another version of Granary wrote
+     * @param gone those that were listed and are not there any more
+     * @param isCut true if more entries lie alone than one compaction takes: the next one goes on
+     */
+    public record Left(long damaged, List<String> damagedKeys, long unread, long tooLarge, long otherVersion, long gone, boolean isCut) {
+        /** How many damaged entries are named at most. */
+        public static final int MAX_NAMED = 100;
+
+        /** None. */
+        static final Left NONE = new Left(0, List.of(), 0, 0, 0, 0, false);
+
+        /** Copies the keys. */
+        public Left {
+            damagedKeys = List.copyOf(damagedKeys);
+        }
+
+        /** How many of those that were listed stay where they are. */
+        public long total() {
+            return damaged + unread + tooLarge + otherVersion;
+        }
+
+        Left plusDamaged(String key) {
+            List<String> keys = damaged < MAX_NAMED ? Stream.concat(damagedKeys.stream(), Stream.of(key)).toList() : damagedKeys;
+            return new Left(damaged + 1, keys, unread, tooLarge, otherVersion, gone, isCut);
+        }
+
+        Left plusUnread(long more) {
+            return new Left(damaged, damagedKeys, unread + more, tooLarge, otherVersion, gone, isCut);
+        }
+
+        Left plusTooLarge(long more) {
+            return new Left(damaged, damagedKeys, unread, tooLarge + more, otherVersion, gone, isCut);
+        }
+
+        Left plusOtherVersion() {
+            return new Left(damaged, damagedKeys, unread, tooLarge, otherVersion + 1, gone, isCut);
+        }
+
+        Left plusGone() {
+            return new Left(damaged, damagedKeys, unread, tooLarge, otherVersion, gone + 1, isCut);
+        }
+
+        /** With what the plan left out. */
+        Left and(CompactionPlan.Alone planned) {
+            return new Left(damaged, damagedKeys, unread, tooLarge + planned.tooLarge(), otherVersion, gone, planned.isCut());
+        }
+    }
+
     /** The outcome of a compaction. */
     public sealed interface Result {
         /**
@@ -75,11 +131,11 @@ public final class Compaction {
          * @param written packs that were written
          * @param removed objects that were removed
          * @param unremoved objects that were to be removed, and could not be
-         * @param left entries that were left where they are, because they are damaged, too large for a pack, or could not be read
+         * @param left entries that are in no new pack
          * @param dropped damaged entries that were in packs and are in none any more
          * @param loose what the manifest says now of entries outside of packs
          */
-        record Done(long packed, long written, long removed, long unremoved, long left, long dropped, Manifest.Loose loose) implements Result {}
+        record Done(long packed, long written, long removed, long unremoved, Left left, long dropped, Manifest.Loose loose) implements Result {}
 
         /** Another writer has replaced packs that were to be put together: plan again. */
         record Overtaken() implements Result {}
@@ -122,7 +178,8 @@ public final class Compaction {
             remover.removeOwn(repacking.written());
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
-        boolean mayLieAlone = repacking.left() + plan.tooLarge() > 0 || plan.alone().isCut();
+        Left left = repacking.left().and(plan.alone());
+        boolean mayLieAlone = left.total() > 0 || left.isCut();
         return commit(plan, merge, removable, mayLieAlone ? Sealing.UNWANTED : loose == Manifest.Loose.NONE ? Sealing.WANTED : Sealing.UNWANTED,
                 repacking);
     }
@@ -267,7 +324,7 @@ public final class Compaction {
         removed += gone.size();
         return new Result.Done(repacked.packed(), repacked.written().size(), removed,
                 removable.size() + packs.expired().size() + packs.orphans().size() - removed,
-                repacked.left() + plan.tooLarge(), repacked.missing().size(), said);
+                repacked.left().and(plan.alone()), repacked.missing().size(), said);
     }
 
     /**

@@ -85,6 +85,11 @@ public final class CompactionPlan {
         return alone.tooLarge();
     }
 
+    /** True if more entries lie alone than one compaction takes: the next one goes on. */
+    public boolean isCut() {
+        return alone.isCut();
+    }
+
     /** How many packs are put together, or rewritten without what is dead. */
     public long merged() {
         return packs.merge().size();

@@ -25,8 +25,21 @@ final class LostPackFinder {
         this.keys = keys;
     }
 
-    /** The names of the lost ones among {@code named}; none where the bucket does not say. */
-    Set<Sha256> find(List<PackInfo> named) {
+    /** Which packs are lost. */
+    sealed interface Found {
+        /** These, and none of the others as far as the bucket says. */
+        record Lost(Set<Sha256> names) implements Found {
+            public Lost {
+                names = Set.copyOf(names);
+            }
+        }
+
+        /** The bucket cannot be listed. */
+        record Unsaid(Failure failure) implements Found {}
+    }
+
+    /** The names of the lost ones among {@code named}. */
+    Found find(List<PackInfo> named) {
         Map<Sha256, PackInfo> unseen = new HashMap<>();
         named.forEach(pack -> unseen.put(pack.name(), pack));
         ListResult listed = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
@@ -36,9 +49,9 @@ final class LostPackFinder {
             }
         }));
         if (listed instanceof ListResult.Unavailable unsaid && !mayNotList(unsaid.failure())) {
-            return Set.of();
+            return new Found.Unsaid(unsaid.failure());
         }
-        return unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toUnmodifiableSet());
+        return new Found.Lost(unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toSet()));
     }
 
     /** Without the right to list, the requests for each pack decide; {@link Absence} repeats them. */

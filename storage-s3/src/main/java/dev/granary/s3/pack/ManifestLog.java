@@ -38,6 +38,7 @@ public final class ManifestLog {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
     private static final String UNLED = "whether readers come to the newest manifest: the hint cannot be read";
+    private static final String ASTRAY = "a manifest was sent to which readers do not come now";
 
     private final ObjectStore store;
     private final PackKeys keys;
@@ -84,18 +85,18 @@ public final class ManifestLog {
          */
         record Done(Manifest manifest) implements Committed {}
 
-        /** The planner wants nothing any more, in view of the newest manifest. */
+        /** The planner wants nothing any more, in view of the newest manifest, and no manifest of this commit is in the bucket or may come to be. */
         record Overtaken() implements Committed {}
 
         /**
-         * Not carried out; a later try may succeed, unless it was refused.
+         * Not carried out, now or later; a later try may succeed, unless it was refused.
          *
          * @param cause why, for people
          */
         record Failed(String cause) implements Committed {}
 
         /**
-         * It may be carried out or not, now or later: the answer never came.
+         * It may be carried out or not, now or later: the answer never came, or a manifest of this commit is there and readers did not come to it.
          *
          * @param cause why, for people
          */
@@ -170,99 +171,154 @@ public final class ManifestLog {
      * @param plan gives the next manifest, or empty where there is nothing to do any more
      */
     public Committed commit(Function<Manifest, Optional<Manifest>> plan) {
-        Manifest base = Manifest.NONE;
-        @Nullable Manifest open = null; // sent, and nobody can say yet whether it is committed
-        boolean isAnyThere = false; // of those that were sent
-        String trouble = "";
-        try {
-            ManifestChain.Hint hint = createdHint();
-            for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-                base = chain.confirmed(base, hint).manifest();
-                if (open != null && base.number() >= open.number()) {
-                    if (isCommitted(open, base)) {
-                        switch (lead(open, Known.BEFORE)) {
-                            case YES -> {
-                                return new Committed.Done(open);
-                            }
-                            case UNKNOWN -> {
-                                return new Committed.Unknown(UNLED);
-                            }
-                            case NO -> {
-                                hint = createdHint();
-                                base = Manifest.NONE;
-                                open = null;
-                                continue;
-                            }
-                        }
-                    }
-                    open = null;
-                }
-                boolean isUnled = hint.number() == 0 && base.loose() == Manifest.Loose.NONE; // the hint is not the one that was there when it was sealed
-                boolean isStray = base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
-                Optional<Manifest> next = plan.apply(isStray ? stray(base, hint) : base);
-                if (next.isEmpty() && isStray && base.loose() == Manifest.Loose.NONE) {
-                    Manifest unsealed = stray(base, hint).saying(Manifest.Loose.ALLOWED);
-                    if (create(unsealed) instanceof Created.Mine) {
-                        lead(unsealed, Known.JUST_CREATED);
-                    }
-                    hint = createdHint();
-                    base = Manifest.NONE;
-                    continue;
-                }
-                if (next.isEmpty()) {
-                    if (open != null) {
-                        return new Committed.Unknown(trouble);
-                    }
-                    if (hint.number() != base.number() && base.number() > 0) { // the caller relies on what is there: readers must come to it
-                        switch (lead(base, Known.BEFORE)) {
-                            case YES -> {}
-                            case UNKNOWN -> {
-                                return new Committed.Failed(UNLED);
-                            }
-                            case NO -> {
-                                hint = createdHint();
-                                base = Manifest.NONE;
-                                continue;
-                            }
-                        }
-                    }
-                    return new Committed.Overtaken();
-                }
-                if (!next.get().isReadable()) {
-                    String tooMuch = "the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
-                            + " more than " + Manifest.MAX_BYTES + " bytes: compact them, or remove what is not needed";
-                    return open == null ? new Committed.Failed(tooMuch) : new Committed.Unknown(tooMuch);
-                }
-                switch (create(next.get())) {
-                    case Created.Mine _ -> {
-                        isAnyThere = true;
-                        switch (lead(next.get(), Known.JUST_CREATED)) {
-                            case YES -> {
-                                return new Committed.Done(next.get());
-                            }
-                            case UNKNOWN -> {
-                                return new Committed.Unknown(UNLED);
-                            }
-                            case NO -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
-                                hint = createdHint();
-                                base = Manifest.NONE;
-                            }
-                        }
-                    }
-                    case Created.Others _ -> {
-                        trouble = "";
-                        base = isStray ? Manifest.NONE : base; // searched anew: numbers between may be missing
-                    }
-                    case Created.Open(String cause) -> {
-                        open = next.get();
-                        trouble = cause;
+        return new Committer(plan).commit();
+    }
+
+    /** Carries out one plan. For one thread and one use. */
+    private final class Committer {
+        private final Function<Manifest, Optional<Manifest>> plan;
+        private ManifestChain.Hint hint = new ManifestChain.Hint(0, "", 0);
+        private Manifest base = Manifest.NONE;
+        private @Nullable Manifest open; // sent, and nobody can say yet whether it is committed
+        private boolean isAnyAstray; // of those that were sent: there, or may come to be, and readers did not come to it
+        private String trouble = "";
+
+        Committer(Function<Manifest, Optional<Manifest>> plan) {
+            this.plan = plan;
+        }
+
+        Committed commit() {
+            try {
+                hint = createdHint();
+                for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+                    Optional<Committed> end = attempt(attempt);
+                    if (end.isPresent()) {
+                        return end.get();
                     }
                 }
+                return failed(open == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : trouble);
+            } catch (NoAnswer e) {
+                return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
+            }
+        }
+
+        /** Plans, and creates what is planned; empty if the plan must be made again. */
+        private Optional<Committed> attempt(int attempt) throws NoAnswer {
+            base = chain.confirmed(base, hint).manifest();
+            Optional<Manifest> landed = landed();
+            if (landed.isPresent()) {
+                return led(landed.get(), Known.BEFORE);
+            }
+            boolean isStray = isStray();
+            Optional<Manifest> next = plan.apply(isStray ? stray(base, hint) : base);
+            if (next.isEmpty()) {
+                return isStray && base.loose() == Manifest.Loose.NONE ? unsealed() : unwanted();
+            }
+            if (!next.get().isReadable()) {
+                return Optional.of(failed("the packs of this target would have more than " + Manifest.MAX_ENTRIES + " entries, or their manifest"
+                        + " more than " + Manifest.MAX_BYTES + " bytes: compact them, or remove what is not needed"));
+            }
+            Optional<Committed> end = created(next.get(), isStray);
+            if (end.isEmpty()) {
                 pause.accept(Duration.ofNanos(1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
             }
-            return open == null ? new Committed.Failed("other writers were faster " + MAX_ATTEMPTS + " times") : new Committed.Unknown(trouble);
-        } catch (NoAnswer e) {
-            return e.mayHaveLanded() || open != null || isAnyThere ? new Committed.Unknown(e.failure().toString()) : new Committed.Failed(e.failure().toString());
+            return end;
+        }
+
+        /** The manifest that was left open, if it turns out to be committed. It is not left open any more if its number is taken. */
+        private Optional<Manifest> landed() throws NoAnswer {
+            if (open == null || base.number() < open.number()) {
+                return Optional.empty();
+            }
+            Manifest sent = open;
+            open = null;
+            return switch (fate(sent, base)) {
+                case COMMITTED -> Optional.of(sent);
+                case ANOTHERS -> Optional.empty();
+                case ASTRAY -> {
+                    isAnyAstray = true;
+                    yield Optional.empty();
+                }
+            };
+        }
+
+        /** True if the hint does not lead to the newest manifest, or is not the one that was there when that was sealed. */
+        private boolean isStray() throws NoAnswer {
+            boolean isUnled = hint.number() == 0 && base.loose() == Manifest.Loose.NONE;
+            return base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
+        }
+
+        /** A sealed manifest to which only a listing leads: its seal is taken off before anybody relies on it. */
+        private Optional<Committed> unsealed() throws NoAnswer {
+            Manifest unsealed = stray(base, hint).saying(Manifest.Loose.ALLOWED);
+            if (create(unsealed) instanceof Created.Mine) {
+                lead(unsealed, Known.JUST_CREATED);
+            }
+            beginAnew();
+            return Optional.empty();
+        }
+
+        /** Nothing is to be done any more. The caller relies on what is there: readers must come to it. */
+        private Optional<Committed> unwanted() throws NoAnswer {
+            if (isAnywhere()) { // what the newest manifest says may be overtaken by what was sent
+                return Optional.of(new Committed.Unknown(open == null ? ASTRAY : trouble));
+            }
+            if (hint.number() == base.number() || base.number() == 0) {
+                return Optional.of(new Committed.Overtaken());
+            }
+            return switch (lead(base, Known.BEFORE)) {
+                case YES -> Optional.of(new Committed.Overtaken());
+                case UNKNOWN -> Optional.of(new Committed.Failed(UNLED));
+                case NO -> {
+                    beginAnew();
+                    yield Optional.empty();
+                }
+            };
+        }
+
+        private Optional<Committed> created(Manifest next, boolean isStray) throws NoAnswer {
+            switch (create(next)) {
+                case Created.Mine _ -> {
+                    return led(next, Known.JUST_CREATED);
+                }
+                case Created.Others _ -> {
+                    trouble = "";
+                    base = isStray ? Manifest.NONE : base; // searched anew: numbers between may be missing
+                }
+                case Created.Open(String cause) -> {
+                    isAnyAstray |= open != null && open.number() != next.number(); // one number has one manifest
+                    open = next;
+                    trouble = cause;
+                }
+            }
+            return Optional.empty();
+        }
+
+        /** What a manifest of this commit that is there means: readers come to it, or the plan is made again. */
+        private Optional<Committed> led(Manifest own, Known known) throws NoAnswer {
+            isAnyAstray = true; // until it is known that readers come to it
+            return switch (lead(own, known)) {
+                case YES -> Optional.of(new Committed.Done(own));
+                case UNKNOWN -> Optional.of(new Committed.Unknown(UNLED));
+                case NO -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
+                    beginAnew();
+                    yield Optional.empty();
+                }
+            };
+        }
+
+        private void beginAnew() throws NoAnswer {
+            hint = createdHint();
+            base = Manifest.NONE;
+        }
+
+        /** True if a manifest that this commit has sent is in the bucket, or may come to be. */
+        private boolean isAnywhere() {
+            return open != null || isAnyAstray;
+        }
+
+        private Committed failed(String cause) {
+            return isAnywhere() ? new Committed.Unknown(cause) : new Committed.Failed(cause);
         }
     }
 
@@ -346,12 +402,26 @@ public final class ManifestLog {
         return new Created.Open(cause);
     }
 
-    /** True if a manifest that was sent is the one of its number, and {@code newest}, of the same number or a later one, was built on it. */
-    private boolean isCommitted(Manifest sent, Manifest newest) throws NoAnswer {
+    /** What became of a manifest that was sent without an answer, and whose number is not free any more. */
+    private enum Fate {
+        COMMITTED,
+        /** The manifest of that number is somebody else's. */
+        ANOTHERS,
+        /** It is there, or may come to be, and the newest manifest is not built on it. */
+        ASTRAY
+    }
+
+    /** What became of a manifest that was sent, where {@code newest} has the same number or a later one. */
+    private Fate fate(Manifest sent, Manifest newest) throws NoAnswer {
         byte[] body = sent.encode();
-        return newest.number() == sent.number()
-                ? Arrays.equals(newest.encode(), body)
-                : judged(keys.manifest(sent.number()), body, Optional.empty(), "") instanceof Created.Mine && chain.isJoined(sent.number(), newest.number());
+        if (newest.number() == sent.number()) {
+            return Arrays.equals(newest.encode(), body) ? Fate.COMMITTED : Fate.ANOTHERS;
+        }
+        return switch (judged(keys.manifest(sent.number()), body, Optional.empty(), "")) {
+            case Created.Mine _ -> chain.isJoined(sent.number(), newest.number()) ? Fate.COMMITTED : Fate.ASTRAY;
+            case Created.Others _ -> Fate.ANOTHERS;
+            case Created.Open _ -> Fate.ASTRAY;
+        };
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
+import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.ObjectStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -104,15 +105,44 @@ public final class PackPublisher {
         }
     }
 
+    /** What became of the packs that a manifest names and the bucket has lost. */
+    public sealed interface Forgotten {
+        /**
+         * The manifest names none of them.
+         *
+         * @param packs how many were taken off it
+         */
+        record Done(int packs) implements Forgotten {}
+
+        /**
+         * The manifest names them still, as far as is known: {@code warm} reports them.
+         *
+         * @param cause why, for people
+         */
+        record Failed(String cause) implements Forgotten {}
+    }
+
     /**
      * Commits a manifest without the packs that the bucket does not have any more: else every reader asks for them, and {@code warm} reports their entries
      * as missing. Sends one read of the newest manifest and a listing; commits nothing if no pack is lost or the bucket does not say.
      */
-    public void forgetLost() {
-        log.commit(base -> {
-            Set<Sha256> gone = lostPacks.find(base.packs());
-            return gone.isEmpty() ? Optional.empty() : Optional.of(base.replacing(gone, List.of(), base.loose()));
+    public Forgotten forgetLost() {
+        LostPackFinder.Found[] last = {new LostPackFinder.Found.Lost(Set.of())};
+        ManifestLog.Committed committed = log.commit(base -> {
+            last[0] = lostPacks.find(base.packs());
+            return last[0] instanceof LostPackFinder.Found.Lost(Set<Sha256> gone) && !gone.isEmpty()
+                    ? Optional.of(base.replacing(gone, List.of(), base.loose()))
+                    : Optional.empty();
         });
+        return switch (committed) {
+            case ManifestLog.Committed.Failed failed -> new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
+            case ManifestLog.Committed.Unknown unknown ->
+                new Forgotten.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
+            case ManifestLog.Committed.Done _, ManifestLog.Committed.Overtaken _ -> switch (last[0]) {
+                case LostPackFinder.Found.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
+                case LostPackFinder.Found.Unsaid(Failure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
+            };
+        };
     }
 
     /** Called with the lock held: who adds meanwhile waits, which bounds the memory. */

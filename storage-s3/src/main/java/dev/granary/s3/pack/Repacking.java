@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
@@ -38,7 +39,7 @@ final class Repacking {
     private PackBuilder open;
     private long bytesRead;
     private long packed;
-    private long left;
+    private Compaction.Left left = Compaction.Left.NONE;
 
     Repacking(ObjectStore store, PackKeys keys, PackWriter writer, RandomGenerator random, LongConsumer progress) {
         this.store = store;
@@ -83,8 +84,8 @@ final class Repacking {
         return packed;
     }
 
-    /** How many entries were left where they are. */
-    long left() {
+    /** The entries that were left where they are. */
+    Compaction.Left left() {
         return left;
     }
 
@@ -122,7 +123,7 @@ final class Repacking {
                 case GetResult.Found found -> moveSound(part, found.bytes());
                 case GetResult.Absent _, GetResult.TooLarge _ -> part.places();
                 case GetResult.Unavailable _ -> {
-                    left += part.places().size();
+                    left = left.plusUnread(part.places().size());
                     isWhole = false;
                     yield List.of();
                 }
@@ -154,7 +155,7 @@ final class Repacking {
             case GetResult.Found found when isSound(found.bytes(), place) -> move(place, found.bytes());
             case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(place.id());
             case GetResult.Unavailable _ -> {
-                left++;
+                left = left.plusUnread(1);
                 return false;
             }
         }
@@ -166,18 +167,35 @@ final class Repacking {
         add(place.id(), stored, place.compileNanos());
     }
 
-    /** Folds an entry that lies alone into a pack. */
+    /** Folds an entry that lies alone into a pack. One wrong answer is not enough to call it damaged. */
     void fold(LooseEntry entry) throws CannotWrite {
-        switch (store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES)) {
-            case GetResult.Found found when decoded(found.bytes(), entry.id()) instanceof LoadResult.Hit hit -> {
-                missing.remove(entry.id());
-                add(entry.id(), found.bytes(), hit.entry().compileTime().toNanos());
-            }
-            case GetResult.Absent _ -> {} // removed meanwhile
-            case GetResult.Found _, GetResult.TooLarge _, GetResult.Unavailable _ -> left++;
+        GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
+        if (result instanceof GetResult.Found first && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
+            result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
+        }
+        switch (result) {
+            case GetResult.Found found -> fold(entry, found.bytes());
+            case GetResult.Absent _ -> left = left.plusGone();
+            case GetResult.TooLarge _ -> left = left.plusTooLarge(1);
+            case GetResult.Unavailable _ -> left = left.plusUnread(1);
         }
         bytesRead += entry.bytes();
         progress.accept(bytesRead);
+    }
+
+    private void fold(LooseEntry entry, MemorySegment stored) throws CannotWrite {
+        switch (decoded(stored, entry.id())) {
+            case LoadResult.Hit(Entry sound) -> {
+                missing.remove(entry.id());
+                add(entry.id(), stored, sound.compileTime().toNanos());
+            }
+            case LoadResult.Damaged bad when isOfOtherVersion(bad) -> left = left.plusOtherVersion();
+            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> left = left.plusDamaged(entry.key());
+        }
+    }
+
+    private static boolean isOfOtherVersion(LoadResult.Damaged bad) {
+        return bad.damage() == Damage.TOO_NEW || bad.damage() == Damage.TOO_OLD;
     }
 
     /** Writes the pack under construction, if it has any entry. */
@@ -217,7 +235,7 @@ final class Repacking {
     private boolean isSound(MemorySegment stored, Place place) {
         return switch (decoded(stored, place.id())) {
             case LoadResult.Hit _ -> true;
-            case LoadResult.Damaged(Damage damage, _) when damage == Damage.TOO_NEW || damage == Damage.TOO_OLD ->
+            case LoadResult.Damaged bad when isOfOtherVersion(bad) ->
                 PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == place.checksum();
             case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> false;
         };

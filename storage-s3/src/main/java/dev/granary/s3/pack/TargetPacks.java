@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * confirmed more than {@value Intervals#MAX_AGE} intervals ago. Then an id that no pack has costs no request, and
  * one that a pack has costs one: the range where its entry lies.
  *
- * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look there; then it is a miss.
+ * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look in the other packs; then it is a miss.
  */
 final class TargetPacks {
     private static final int NOT_SATISFIABLE = 416;
@@ -118,6 +118,9 @@ final class TargetPacks {
                             continue; // that pack is passed by now: another one may have the entry, too
                         }
                         return damaged.get();
+                    }
+                    if (isLast) {
+                        continue; // a lost pack is passed by, too
                     }
                 }
             }

@@ -72,6 +72,7 @@ final class History {
     private final Map<Id, Entry> outbox = new LinkedHashMap<>();
     private final Set<Id> handedOver = new LinkedHashSet<>();
     private final Set<Id> everAcknowledged = new HashSet<>();
+    private long lostPacksForgotten;
     private boolean isOver;
 
     History(long number, Path directory, boolean isTraced) {
@@ -151,6 +152,11 @@ final class History {
 
     int events() {
         return trace.events();
+    }
+
+    /** How many lost packs were taken off manifests by publishers. */
+    long lostPacksForgotten() {
+        return lostPacksForgotten;
     }
 
     // ---- called by the machines
@@ -317,13 +323,20 @@ final class History {
         told(machine, entry, machine.process().tier().store(entry), "alone");
     }
 
-    /** As {@code granary populate} and the outbox do it. */
+    /** As {@code granary populate} and the outbox do it: once a look-up has met a lost pack, lost packs are taken off the manifest. */
     private void populate(Machine machine, List<Entry> some) {
         PackPublisher publisher = machine.process().packed().publisher(NAMESPACE);
         DuplicateFinder duplicates = machine.process().tier().duplicates();
+        boolean hasForgotten = false;
         for (Entry entry : some) {
             handOver(entry);
             Optional<StoreResult> there = duplicates.find(entry);
+            if (!hasForgotten && duplicates.hasMetLostPack(entry.id())) {
+                hasForgotten = true;
+                PackPublisher.Forgotten forgotten = publisher.forgetLost();
+                lostPacksForgotten += forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
+                trace(() -> "  " + machine.name() + " has met a lost pack: " + forgotten);
+            }
             if (there.isPresent()) {
                 told(machine, entry, there.get(), "looked up");
                 continue;

@@ -1,6 +1,8 @@
 package dev.granary.s3.pack;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
@@ -9,6 +11,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
@@ -30,7 +33,7 @@ class LostPackFinderTest {
     }
 
     private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
-        return new LostPackFinder(store, TestPacks.KEYS).find(List.of(packs));
+        return assertInstanceOf(LostPackFinder.Found.Lost.class, new LostPackFinder(store, TestPacks.KEYS).find(List.of(packs))).names();
     }
 
     @Test
@@ -39,14 +42,44 @@ class LostPackFinderTest {
         PackInfo first = pack();
         PackInfo second = pack();
         PackInfo third = pack();
-        bucket.publisher().forgetLost();
+        assertEquals(new PackPublisher.Forgotten.Done(0), bucket.publisher().forgetLost());
         assertEquals(3, bucket.newest().number());
         bucket.remove(first);
         bucket.remove(third);
-        bucket.publisher().forgetLost();
+        assertEquals(new PackPublisher.Forgotten.Done(2), bucket.publisher().forgetLost());
         assertEquals(List.of(second.name()), bucket.newest().packs().stream().map(PackInfo::name).toList());
-        bucket.publisher().forgetLost();
+        assertEquals(new PackPublisher.Forgotten.Done(0), bucket.publisher().forgetLost());
         assertEquals(4, bucket.newest().number());
+    }
+
+    @Test
+    @DisplayName("S12 packs that are lost and stay on the manifest: the cause is told, whether the listing or the commit failed, or is unknown")
+    void notForgotten() {
+        bucket.remove(pack());
+        assertFailed("could not be listed: 503 SlowDown", new WronglyAbsent(bucket.store, 0, new ListResult.Unavailable(DOWN)));
+        assertFailed("could not be committed: 403 AccessDenied", new CannotCreate(bucket.store, new WriteResult.NotAllowed(DENIED)));
+        assertFailed("nobody can say: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
+        assertEquals(1, bucket.newest().packs().size());
+    }
+
+    private void assertFailed(String cause, ObjectStore store) {
+        PackPublisher.Forgotten forgotten = bucket.publisher(store).forgetLost();
+        assertTrue(assertInstanceOf(PackPublisher.Forgotten.Failed.class, forgotten).cause().contains(cause), forgotten::toString);
+    }
+
+    /** Answers each creation so, and carries none out. */
+    private static final class CannotCreate extends ForwardingStore {
+        private final WriteResult answer;
+
+        CannotCreate(ObjectStore to, WriteResult answer) {
+            super(to);
+            this.answer = answer;
+        }
+
+        @Override
+        public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            return answer;
+        }
     }
 
     @Test
@@ -114,7 +147,8 @@ class LostPackFinderTest {
     void unlisted() {
         PackInfo pack = pack();
         bucket.store.newNotes();
-        assertEquals(Set.of(), lost(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), pack));
+        LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), TestPacks.KEYS);
+        assertEquals(new LostPackFinder.Found.Unsaid(DOWN), finder.find(List.of(pack)));
         assertEquals(List.of(), bucket.store.newNotes());
     }
 

@@ -13,6 +13,7 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.pack.ManifestLog.Committed;
 import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.Marks;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -23,6 +24,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -30,6 +33,7 @@ import org.junit.jupiter.api.Test;
 class ManifestCommitTest {
     private static final int WRITERS = 32;
     private static final int COMMITS = 8;
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
     /** What a first commit sends before it creates its manifest, once the hint is there. */
     private static final List<String> BEFORE = List.of("GET newest", "HEAD m1", "LIST m/");
 
@@ -258,6 +262,129 @@ class ManifestCommitTest {
         assertInstanceOf(Committed.Failed.class, committed);
         assertEquals(20, plans[0]);
         assertEquals(20, committed().size());
+    }
+
+    /** Removes everything, as a lifecycle rule does, and begins another chain of two manifests. */
+    private void beginAnew() {
+        store.pass(Duration.ofDays(100));
+        store.keys().forEach(store::remove);
+        commitOthers();
+        commitOthers();
+    }
+
+    private void commitOthers() {
+        TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(TestPacks.info(packs.random(), 1)))));
+    }
+
+    /** Commits where everything is removed after the first plan, so that the first manifest is created beside another chain; then {@code later} plans. */
+    private Committed commitBesideAnotherChain(Function<Manifest, Optional<Manifest>> later) {
+        store.pass(YEARS);
+        commitOthers();
+        int[] plans = {0};
+        return log.commit(base -> {
+            if (plans[0]++ > 0) {
+                return later.apply(base);
+            }
+            beginAnew();
+            return Optional.of(base.plus(mine));
+        });
+    }
+
+    @Test
+    @DisplayName("B4 a manifest of its own lies beside another chain, and other writers are faster from then on: unknown, not a failure")
+    void astrayAndOvertaken() {
+        Committed committed = commitBesideAnotherChain(base -> {
+            commitOthers();
+            return Optional.of(base.plus(mine));
+        });
+        assertTrue(assertInstanceOf(Committed.Unknown.class, committed).cause().contains("faster"), committed::toString);
+        assertEquals(2 + 19, committed().size());
+    }
+
+    @Test
+    @DisplayName("B4 a manifest of its own lies beside another chain, and no later plan can be carried out, or none is wanted: unknown")
+    void astrayAndGivenUp() {
+        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
+        List<PackInfo> tooMany = Stream.generate(() -> TestPacks.info(packs.random(), 1)).limit(Manifest.MAX_ENTRIES + 1L).toList();
+        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.loose()))));
+    }
+
+    @Test
+    @DisplayName("B4 a manifest of which nobody could say, and whose chain is gone: it may still land, so unknown, not a failure")
+    void openAndOvertaken() {
+        store.pass(YEARS);
+        commitOthers();
+        assertInstanceOf(Committed.Unknown.class, commitUnheard(1, this::beginAnew, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+    }
+
+    @Test
+    @DisplayName("two manifests of different numbers of which nobody could say: that the number of one is taken says nothing of the other")
+    void twoOpen() {
+        commitOthers();
+        byte[] hint = store.body(TestPacks.KEYS.hint());
+        commitOthers();
+        store.place(TestPacks.KEYS.hint(), hint, Marks.NONE);
+        int[] pauses = {0};
+        ManifestLog unheard = new ManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+            switch (pauses[0]++) {
+                case 0 -> store.remove(TestPacks.KEYS.manifest(2));
+                case 1 -> commitOthers();
+                default -> {}
+            }
+        });
+        List<Long> bases = new ArrayList<>();
+        Committed committed = unheard.commit(base -> {
+            bases.add(base.number());
+            if (bases.size() <= 2) {
+                store.script(new Fault.PreconditionFailed(Fault.Moment.BEFORE));
+            } else {
+                commitOthers();
+            }
+            return Optional.of(base.plus(mine));
+        });
+        assertEquals(List.of(2L, 1L, 2L), bases.subList(0, 3));
+        assertInstanceOf(Committed.Unknown.class, committed);
+    }
+
+    /** Commits where nobody can say what became of the first manifests, then {@code meanwhile} happens, and other writers are faster from then on. */
+    private Committed commitUnheard(int unheardOf, Runnable meanwhile, Fault... each) {
+        int[] pauses = {0};
+        ManifestLog unheard = new ManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+            if (++pauses[0] == unheardOf) {
+                meanwhile.run();
+            }
+        });
+        int[] plans = {0};
+        return unheard.commit(base -> {
+            if (plans[0]++ < unheardOf) {
+                store.script(each);
+            } else {
+                commitOthers();
+            }
+            return Optional.of(base.plus(mine));
+        });
+    }
+
+    @Test
+    @DisplayName("a manifest of which nobody could say has landed, and a gap is between it and the newest one: unknown, not a failure")
+    void landedBeforeGap() {
+        commitOthers();
+        Committed committed = commitUnheard(1, () -> {
+            commitOthers();
+            commitOthers();
+            store.remove(TestPacks.KEYS.manifest(3));
+        }, new Fault.PreconditionFailed(Fault.Moment.AFTER), new Fault.Changed(Fault.Change.LONGER));
+        assertTrue(store.keys().contains(TestPacks.KEYS.manifest(2)));
+        assertInstanceOf(Committed.Unknown.class, committed);
+    }
+
+    @Test
+    @DisplayName("a manifest of which nobody could say, and whose number is another's: it can land no more, so a failure")
+    void openNoMore() {
+        commitOthers();
+        for (int unheardOf = 1; unheardOf <= 2; unheardOf++) {
+            assertInstanceOf(Committed.Failed.class, commitUnheard(unheardOf, this::commitOthers, new Fault.PreconditionFailed(Fault.Moment.BEFORE)));
+        }
     }
 
     @Test

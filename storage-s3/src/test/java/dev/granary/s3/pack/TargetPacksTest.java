@@ -225,6 +225,18 @@ class TargetPacksTest {
     }
 
     @Test
+    @DisplayName("A1 a lost pack that a newer manifest names still does not end the look-up: the pack behind it has the entry")
+    void lostBeforeNewer() {
+        PackInfo gone = bucket.publish(one);
+        assertHit(one);
+        bucket.remove(gone);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        bucket.publish(one);
+        nanos += INTERVAL.multipliedBy(Intervals.MAX_AGE + 1).toNanos();
+        assertHit(one);
+    }
+
+    @Test
     @DisplayName("answers that no range has: more than asked for is damage, 416 is a lost pack, silence is no answer and nothing is remembered")
     void strangeAnswers() {
         bucket.publish(one, two);

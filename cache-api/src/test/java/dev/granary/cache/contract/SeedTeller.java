@@ -1,0 +1,68 @@
+package dev.granary.cache.contract;
+
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.opentest4j.AssertionFailedError;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Appends the seed to the message of each test that fails after the seed was used in its process: a build shows the messages of failures, and seldom what
+ * was printed long before. Registered for all modules by {@code junit-platform.properties}. Thread-safe.
+ */
+public final class SeedTeller implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
+    private static final String PROPERTY = "granary.seed=";
+
+    /** Used by JUnit. */
+    public SeedTeller() {}
+
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw told(failure);
+    }
+
+    @Override
+    public void handleBeforeAllMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw told(failure);
+    }
+
+    @Override
+    public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw told(failure);
+    }
+
+    @Override
+    public void handleAfterEachMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw told(failure);
+    }
+
+    @Override
+    public void handleAfterAllMethodExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        throw told(failure);
+    }
+
+    private static Throwable told(Throwable failure) {
+        return SeedUse.seed().isPresent() ? told(failure, SeedUse.seed().getAsLong()) : failure;
+    }
+
+    /** The failure with the seed in its message. One that has it, an assumption that does not hold, and an error of the JVM stay as they are. */
+    static Throwable told(Throwable failure, long seed) {
+        boolean isTold = String.valueOf(failure.getMessage()).contains(PROPERTY);
+        if (isTold || failure instanceof TestAbortedException || failure instanceof VirtualMachineError) {
+            return failure;
+        }
+        String suffix = " [-D" + PROPERTY + seed + "]";
+        Throwable told = failure instanceof AssertionError
+                ? new AssertionFailedError(failure.getMessage() + suffix, failure)
+                : new FailedException(failure + suffix, failure);
+        told.setStackTrace(failure.getStackTrace()); // so that the line of the test is shown
+        return told;
+    }
+
+    /** A test that ended with an exception, and the seed. */
+    static final class FailedException extends RuntimeException {
+        FailedException(String message, Throwable cause) {
+            super(message, cause);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package dev.granary.cache.contract;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.ServiceLoader;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.Extension;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.opentest4j.TestAbortedException;
+
+/** What the message of a failed test says. */
+class SeedTellerTest {
+    /** Gives a test the parameter of the platform that registers the extension. */
+    static final class Detection implements ParameterResolver {
+        @Override
+        public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+            return parameter.getParameter().getType() == Optional.class;
+        }
+
+        @Override
+        public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            return context.getConfigurationParameter("junit.jupiter.extensions.autodetection.enabled");
+        }
+    }
+
+    @Test
+    @DisplayName("a failed assertion stays one, at its line, with the seed behind its message")
+    void assertion() {
+        Throwable failure = assertThrows(AssertionError.class, () -> assertEquals(1, 2));
+        Throwable told = assertInstanceOf(AssertionError.class, SeedTeller.told(failure, 57));
+        assertEquals("expected: <1> but was: <2> [-Dgranary.seed=57]", told.getMessage());
+        assertArrayEquals(failure.getStackTrace(), told.getStackTrace());
+        assertSame(failure, told.getCause());
+    }
+
+    @Test
+    @DisplayName("an exception is told with its class and the seed; one without a message, too")
+    void exception() {
+        Throwable told = SeedTeller.told(new IOException(), 57);
+        assertEquals("java.io.IOException [-Dgranary.seed=57]", told.getMessage());
+        assertTrue(told instanceof RuntimeException && told.getCause() instanceof IOException);
+    }
+
+    @Test
+    @DisplayName("an assumption that does not hold, an error of the JVM, and a message that has the seed stay as they are")
+    void untouched() {
+        Throwable told = SeedTeller.told(new AssertionError("x"), 57);
+        for (Throwable failure : new Throwable[] {new TestAbortedException("no device"), new StackOverflowError(), told}) {
+            assertSame(failure, SeedTeller.told(failure, 58));
+        }
+    }
+
+    @Test
+    @DisplayName("each test is told of: the extension is registered, and the seed is known as soon as it is used")
+    @ExtendWith(Detection.class)
+    void registered(Optional<String> isDetected, TestInfo info) {
+        assertEquals(Optional.of("true"), isDetected, info::getDisplayName);
+        assertTrue(ServiceLoader.load(Extension.class).stream().anyMatch(provider -> provider.type() == SeedTeller.class));
+        assertEquals(OptionalLong.of(Seed.VALUE), SeedUse.seed());
+    }
+}

@@ -1,0 +1,19 @@
+package dev.granary.cache.contract;
+
+import java.util.OptionalLong;
+
+/** Knows whether the seed was used in this process, without using it. Thread-safe. */
+final class SeedUse {
+    private static volatile OptionalLong seed = OptionalLong.empty();
+
+    private SeedUse() {}
+
+    static void used(long value) {
+        seed = OptionalLong.of(value);
+    }
+
+    /** The seed; empty if nothing has used it. */
+    static OptionalLong seed() {
+        return seed;
+    }
+}
