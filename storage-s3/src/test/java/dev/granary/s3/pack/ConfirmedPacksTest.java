@@ -26,7 +26,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -229,14 +228,13 @@ class ConfirmedPacksTest {
     void confirmedByTwo() throws Exception {
         bucket.publish(one);
         long mark = packs.mark(one.id());
-        AtomicReference<Thread> second = new AtomicReference<>();
         CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
+        Thread second = Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store)));
         store.newNotes();
         store.beforeEach(() -> {
-            if (second.get() == null) {
-                second.set(Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store))));
-                second.get().start();
-                while (second.get().isAlive() && second.get().getState() != Thread.State.TIMED_WAITING) { // for the one that is reading
+            if (second.getState() == Thread.State.NEW) {
+                second.start();
+                while (second.isAlive() && second.getState() != Thread.State.TIMED_WAITING) { // for the one that is reading
                     Thread.onSpinWait();
                 }
             }
