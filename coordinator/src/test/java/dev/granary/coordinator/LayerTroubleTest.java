@@ -3,18 +3,12 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.PersistentCache;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketLayer;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,44 +24,13 @@ class LayerTroubleTest {
 
     LayerTroubleTest(@TempDir Path directory) throws Exception {
         BucketLayer named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
-        this.asking = new Asking(new Layer(named, new Tier(bucket), Optional.empty(), List.of()), new CompileCost());
+        this.asking = new Asking(bucket.as(named), new CompileCost());
     }
 
     @AfterEach
     void stop() {
-        bucket.answers.addAll(List.of(LoadResult.ABSENT, LoadResult.ABSENT, LoadResult.ABSENT));
+        bucket.answer(3);
         asking.close();
-    }
-
-    /** Answers a look-up when the test gives the answer, or the error. */
-    private static final class GateBucket implements PersistentCache {
-        final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
-        final BlockingQueue<Id> asked = new LinkedBlockingQueue<>();
-
-        @Override
-        public LoadResult load(Id id) {
-            asked.add(id);
-            try {
-                Object answer = answers.take();
-                if (answer instanceof Error error) {
-                    throw error;
-                }
-                return (LoadResult) answer;
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        }
-
-        @Override
-        public StoreResult store(Entry entry) {
-            return new StoreResult.Failed("not asked here");
-        }
-
-        @Override
-        public void discard(Entry entry) {}
-
-        @Override
-        public void close() {}
     }
 
     /** A look-up whose caller has gone on, while the bucket is at it. */

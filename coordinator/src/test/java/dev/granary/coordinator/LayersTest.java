@@ -6,11 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Catalog;
-import dev.granary.cache.Entry;
-import dev.granary.cache.Id;
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.PersistentCache;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -21,11 +16,9 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -180,42 +173,16 @@ class LayersTest {
     @Test
     @DisplayName("R16 buckets that never answer share one deadline: each is asked, and the look-up ends")
     void allAreSilent() throws Exception {
-        CountDownLatch end = new CountDownLatch(1);
-        AtomicInteger asked = new AtomicInteger();
-        List<Layer> silent = config("local", "s3://team s3://company s3://vendor").build().buckets().stream()
-                .map(bucket -> new Layer(bucket, new Tier(new SilentBucket(asked, end)), Optional.empty(), List.of())).toList();
-        try (Layers layers = new Layers(silent, new CompileCost(), Duration.ofSeconds(3).toNanos())) {
+        List<BucketLayer> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
+        List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
+        List<Layer> all = IntStream.range(0, named.size()).mapToObj(i -> silent.get(i).as(named.get(i))).toList();
+        try (Layers layers = new Layers(all, new CompileCost(), Duration.ofSeconds(3).toNanos())) {
             assertNull(layers.look(A.getId()).next());
             assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
-            assertEquals(3, asked.get());
+            assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.asked.size()).toList());
         } finally {
-            end.countDown();
+            silent.forEach(bucket -> bucket.answer(1));
         }
-    }
-
-    /** Answers when the test is over. */
-    private record SilentBucket(AtomicInteger asked, CountDownLatch end) implements PersistentCache {
-        @Override
-        public LoadResult load(Id id) {
-            asked.incrementAndGet();
-            try {
-                end.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            return LoadResult.ABSENT;
-        }
-
-        @Override
-        public StoreResult store(Entry entry) {
-            return new StoreResult.Failed("it never answers");
-        }
-
-        @Override
-        public void discard(Entry entry) {}
-
-        @Override
-        public void close() {}
     }
 
     @Test

@@ -8,11 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.PrintStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -23,13 +19,13 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Real client libraries against servers that are slow, silent, or take nothing. */
+@ExtendWith(NobodysCredentials.class)
 class SlowBucketTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
@@ -40,18 +36,6 @@ class SlowBucketTest {
         this.directory = directory;
     }
 
-    @BeforeEach
-    void setCredentials() {
-        System.setProperty("aws.accessKeyId", "nobody");
-        System.setProperty("aws.secretAccessKey", "nothing");
-    }
-
-    @AfterEach
-    void clearCredentials() {
-        System.clearProperty("aws.accessKeyId");
-        System.clearProperty("aws.secretAccessKey");
-    }
-
     private GranaryConfig.Builder config(String local, String... buckets) throws Exception {
         GranaryConfig.Builder builder = new TestNode(directory.resolve(local), new FakeBucket()).config().flushLimit(TestNode.LONG);
         for (String bucket : buckets) {
@@ -60,23 +44,13 @@ class SlowBucketTest {
         return builder;
     }
 
-    private static ServerSocketChannel silentServer() throws IOException {
-        ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-        door.configureBlocking(false);
-        return door;
-    }
-
-    private static String endpoint(ServerSocketChannel door) throws IOException {
-        return "?endpoint=http://127.0.0.1:" + ((InetSocketAddress) door.getLocalAddress()).getPort();
-    }
-
     @Test
     @DisplayName("R16 opening and closing sends nothing: no connection arrives at a server that would never answer")
     void openSendsNothing() throws Exception {
-        try (ServerSocketChannel door = silentServer()) {
-            Granary.open(config("local", "s3://test/a" + endpoint(door), "s3://test/b" + endpoint(door) + "&client=minio").build()).close();
+        try (SilentServer door = new SilentServer()) {
+            Granary.open(config("local", "s3://test/a?endpoint=" + door.endpoint(), "s3://test/b?endpoint=" + door.endpoint() + "&client=minio").build()).close();
             assertNull(door.accept());
-            try (Granary granary = Granary.open(config("local", "s3://test" + endpoint(door)).flushLimit(Duration.ZERO).build())) {
+            try (Granary granary = Granary.open(config("local", "s3://test?endpoint=" + door.endpoint()).flushLimit(Duration.ZERO).build())) {
                 assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
                 assertInstanceOf(SocketChannel.class, door.accept(), "a look-up does connect").close();
             }
@@ -87,13 +61,13 @@ class SlowBucketTest {
     @DisplayName("R5 R16 a layer that never answers costs one wait; the next one has the entry, and is all that is asked from then on")
     void silentLayer() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
-        try (TinyS3 company = new TinyS3(); ServerSocketChannel team = silentServer()) {
+        try (TinyS3 company = new TinyS3(); SilentServer team = new SilentServer()) {
             String second = "s3://company?endpoint=" + company.endpoint();
             try (Granary other = Granary.open(config("other", second).build())) {
                 other.primitive(engine, A);
                 other.primitive(engine, b);
             }
-            GranaryConfig layered = config("local", "s3://team" + endpoint(team), second + "&access=read").flushLimit(Duration.ZERO).build();
+            GranaryConfig layered = config("local", "s3://team?endpoint=" + team.endpoint(), second + "&access=read").flushLimit(Duration.ZERO).build();
             try (Granary granary = Granary.open(layered)) {
                 for (FakeDescriptor each : List.of(A, b)) {
                     Obtained<FakePrimitive> got = granary.obtain(engine, each);

@@ -26,9 +26,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -437,14 +439,26 @@ class AcknowledgedPacksTest {
         assertEquals(3, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
+    /** One minute between looks at the bucket, by those clocks. */
+    private Intervals intervals(LongSupplier nanos, LongSupplier wallMillis) {
+        return new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
+    }
+
+    private Packs packsWithoutShelf(Intervals intervals, Executor behind) {
+        return new Packs(store, bucket.settings(Optional.empty()), intervals, behind);
+    }
+
+    private Packs packsWithShelf(Intervals intervals) {
+        return new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {});
+    }
+
     @Test
     @DisplayName("B7 one bad answer, and hours later another look-up: what proved wrong before is asked for again before absent is said")
     void badAnswerLongAgo() {
         Entry wanted = made.entry(500);
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
-                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), _ -> {});
+        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
@@ -467,8 +481,7 @@ class AcknowledgedPacksTest {
         bucket.placeAlone(wanted);
         AtomicLong nanos = new AtomicLong();
         List<Runnable> behind = new ArrayList<>();
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
-                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), behind::add);
+        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), behind::add);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));
@@ -486,8 +499,7 @@ class AcknowledgedPacksTest {
         Entry wanted = made.entry(500);
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
-                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0, wall::get, bucket.random()), _ -> {});
+        Packs packs = packsWithoutShelf(intervals(() -> 0, wall::get), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         bucket.publish(wanted);
         assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
@@ -504,11 +516,11 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         long now = System.currentTimeMillis();
         AtomicLong wall = new AtomicLong(now);
-        Intervals intervals = new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0, wall::get, bucket.random());
-        try (Packs before = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
+        Intervals intervals = intervals(() -> 0, wall::get);
+        try (Packs before = packsWithShelf(intervals)) {
             assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
         }
-        try (Packs fresh = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
+        try (Packs fresh = packsWithShelf(intervals)) {
             store.newNotes();
             assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
             assertEquals(List.of(), store.newNotes());
@@ -516,12 +528,10 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
             wall.set(now + off.toMillis());
-            try (Packs after = new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {})) {
-                Files.setLastModifiedTime(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"),
-                        FileTime.fromMillis(now));
-                Files.write(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"), manifestOne());
-                Files.setLastModifiedTime(shelves.resolve(TestPacks.NAMESPACE).resolve("manifest"),
-                        FileTime.fromMillis(now));
+            try (Packs after = packsWithShelf(intervals)) {
+                Path kept = shelves.resolve(TestPacks.NAMESPACE).resolve("manifest");
+                Files.write(kept, manifestOne());
+                Files.setLastModifiedTime(kept, FileTime.fromMillis(now));
                 assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
             }
         }
@@ -537,8 +547,7 @@ class AcknowledgedPacksTest {
         Entry other = made.entry(500);
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()),
-                new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos::get, () -> 0, bucket.random()), _ -> {});
+        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));

@@ -1,0 +1,55 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.config.BucketLayer;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/** A bucket whose look-ups are answered when the test gives the answer, or the error, and until then not at all. It stores nothing. Thread-safe. */
+final class GateBucket implements PersistentCache {
+    final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
+    final BlockingQueue<Id> asked = new LinkedBlockingQueue<>();
+
+    /** A layer with this bucket, which is named as configured. */
+    Layer as(BucketLayer named) {
+        return new Layer(named, new Tier(this), Optional.empty(), List.of());
+    }
+
+    /** Answers so many look-ups, those that wait and later ones. */
+    void answer(int times) {
+        for (int i = 0; i < times; i++) {
+            answers.add(LoadResult.ABSENT);
+        }
+    }
+
+    @Override
+    public LoadResult load(Id id) {
+        asked.add(id);
+        try {
+            Object answer = answers.take();
+            if (answer instanceof Error error) {
+                throw error;
+            }
+            return (LoadResult) answer;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public StoreResult store(Entry entry) {
+        return new StoreResult.Failed("not asked here");
+    }
+
+    @Override
+    public void discard(Entry entry) {}
+
+    @Override
+    public void close() {}
+}
