@@ -32,7 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
 class ReadbackTest {
     private static final Duration NEVER = Duration.ofDays(1);
     private static final long HANG_SECONDS = 600; // ends what hangs
-    private static final IntConsumer NOBODY = _ -> {};
 
     private final TestFleet fleet;
     private final List<Entry> entries = IntStream.range(0, 3)
@@ -57,7 +56,7 @@ class ReadbackTest {
     }
 
     private Map<Id, String> unreadable() throws Exception {
-        return unreadable("s3://kernels/ci", NOBODY);
+        return unreadable("s3://kernels/ci", _ -> {});
     }
 
     /** How often each request came that is one for an entry. */
@@ -116,14 +115,14 @@ class ReadbackTest {
     void severalBuckets() throws Exception {
         fleet.publishAlone(entries);
         fleet.asked();
-        assertEquals(Map.of(), unreadable("s3://kernels/other s3://kernels/ci", NOBODY));
+        assertEquals(Map.of(), unreadable("s3://kernels/other s3://kernels/ci", _ -> {}));
         assertEquals(2 * 3, gets());
-        assertEquals(Map.of(), unreadable("s3://kernels/ci s3://kernels/other", NOBODY));
+        assertEquals(Map.of(), unreadable("s3://kernels/ci s3://kernels/other", _ -> {}));
         assertEquals(3, gets());
         fleet.remove(ids.get(2).hash().hex());
         List<BucketLayer> both = layers("s3://kernels/ci s3://kernels/other");
         assertEquals(Map.of(ids.get(2), both.get(0).name() + ": it is not there; " + both.get(1).name() + ": it is not there"),
-                unreadable("s3://kernels/ci s3://kernels/other", NOBODY));
+                unreadable("s3://kernels/ci s3://kernels/other", _ -> {}));
     }
 
     @Test
@@ -146,7 +145,7 @@ class ReadbackTest {
         CompletableFuture<Map<Id, String>> ended = new CompletableFuture<>();
         Thread.ofPlatform().daemon().start(() -> {
             try {
-                ended.complete(silent.unreadable(ids, NOBODY));
+                ended.complete(silent.unreadable(ids, _ -> {}));
             } catch (Exception e) {
                 ended.completeExceptionally(e);
             }
