@@ -72,6 +72,12 @@ class LayersTest {
             GranaryConfig first = config("first", "s3://team/x, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
                     .endpoint(endpoint).build();
             assertEquals(List.of(0, 0, 1), holdings(first.buckets()));
+            GranaryConfig before = config("before", "s3://team/x?access=read, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
+                    .endpoint(endpoint).build();
+            try (Granary granary = Granary.open(before)) { // loads the classes of the way, which on a busy machine takes longer than a look-up may
+                granary.connect();
+                granary.obtain(new FakeEngine("one"), A);
+            }
             try (BucketTier team = Buckets.open(first.buckets().getFirst(), Optional.empty())) {
                 team.check(); // so that it need not be tried out later
             }
