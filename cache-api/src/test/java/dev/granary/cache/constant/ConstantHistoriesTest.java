@@ -103,8 +103,8 @@ class ConstantHistoriesTest {
         return random.nextBoolean() ? "here" : "there";
     }
 
-    private static long bytes(ConstantKey<?> key) { // one key, one size
-        return Math.floorMod(key.hashCode() * 31L, 5 * MEGABYTE) + 1;
+    private static long bytes(ConstantKey<?> key) { // one key, one size, the same in each process: the hash code of a class is not
+        return Math.floorMod(Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE) + 1;
     }
 
     private void lookUp() {

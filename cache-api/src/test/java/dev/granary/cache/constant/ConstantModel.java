@@ -143,7 +143,7 @@ final class ConstantModel {
                 gone.add(cheap);
             }
         });
-        for (Entry dear : gone.reversed()) { // it may come back where a later one made room enough
+        for (Entry dear : List.copyOf(gone).reversed()) { // it may come back where a later one made room enough
             if (fits(bytes + dear.bytes)) {
                 gone.remove(dear);
                 entries.clear();
