@@ -207,6 +207,38 @@ final class ContentionTest {
     }
 
     @Test
+    @DisplayName("A8 L4 a store that waited while others made changes says nothing of those who come later: the next one waits for its own deadline")
+    void sweepMovedMeanwhile() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
+                        .background(Runnable::run).build());
+                TierProcess process = TierProcess.start(directory(), ROOM)) {
+            assertEquals("done", process.ask("many first 400 " + SIZE));
+            process.ask("stop " + Step.CLOSED);
+            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            SegmentStore shared = SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE);
+            try {
+                StoreResult failed;
+                do { // until the one change comes while the store waits
+                    Thread change = Thread.ofPlatform().start(() -> {
+                        try {
+                            assertTrue(shared.change(_ -> true));
+                        } catch (IOException e) {
+                            throw new UncheckedIOException(e);
+                        }
+                    });
+                    failed = tier.store(Material.entry("second", 100));
+                    change.join();
+                } while (!failed.toString().contains("another process has given back too little for"));
+                failed = tier.store(Material.entry("second", 100));
+                assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+            } finally {
+                shared.release();
+            }
+            assertEquals("true", process.goOn());
+        }
+    }
+
+    @Test
     @DisplayName("A8 L4 all waits of a store are together as long as one may be: what one took the next has no more")
     void oneDeadline() throws Exception {
         Duration day = Duration.ofDays(1);
