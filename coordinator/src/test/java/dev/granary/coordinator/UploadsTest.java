@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,12 +16,17 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -442,5 +448,75 @@ class UploadsTest {
             }
         }
         assertEquals(List.of(1L, 0L), List.of(counters.leftForLater.sum(), counters.dropped.sum()));
+    }
+
+    @Test
+    @DisplayName("A7 a sender that is slow to finish is asked once, whoever waits; closing ends the waits for it at once")
+    void closedWhileFinishing() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch released = new CountDownLatch(1);
+        AtomicInteger finishes = new AtomicInteger();
+        KeepingSender keeping = new KeepingSender();
+        Sender slow = new Sender() {
+            @Override
+            public void send(Entry entry, Consumer<StoreResult> whenDone) {
+                keeping.send(entry, whenDone);
+            }
+
+            @Override
+            public void finish() {
+                finishes.incrementAndGet();
+                begun.countDown();
+                boolean done = false;
+                while (!done) { // as a request that nobody can interrupt
+                    try {
+                        released.await();
+                        done = true;
+                    } catch (InterruptedException e) {
+                        // closing interrupts the workers
+                    }
+                }
+            }
+
+            @Override
+            public void close() {}
+        };
+        Uploads kept = new Uploads(new Tier(local), slow, Optional.empty(), counters);
+        kept.add(small("kept"), StoreResult.DUPLICATE, told::put);
+        while (keeping.kept.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        FutureTask<Boolean> waiting = new FutureTask<>(() -> kept.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
+        Thread.ofPlatform().daemon().start(waiting);
+        begun.await();
+        assertFalse(kept.awaitIdle(System.nanoTime() + 1));
+        kept.close();
+        assertFalse(waiting.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS), "what was kept has no answer");
+        released.countDown();
+        while (!kept.awaitIdle(0)) {
+            Thread.onSpinWait();
+        }
+        assertEquals(1, finishes.get());
+    }
+
+    @Test
+    @DisplayName("R21 after closing, what has not begun is waited for no more, and counts as dropped where no outbox keeps it")
+    void closedWithQueue() throws Exception {
+        bucket.mood = FakeBucket.Mood.HANGS;
+        for (int i = 0; i < AT_ONCE + 3; i++) {
+            add(small("closed " + i));
+        }
+        while (bucket.stores.get() < AT_ONCE) {
+            Thread.onSpinWait();
+        }
+        uploads.close();
+        assertEquals(AT_ONCE + 3, counters.dropped.sum());
+        bucket.released.countDown();
+        long deadline = System.nanoTime() + TestNode.LONG.toNanos();
+        while (!uploads.awaitIdle(0) && System.nanoTime() < deadline) {
+            Thread.onSpinWait();
+        }
+        assertTrue(uploads.awaitIdle(0));
+        assertEquals(AT_ONCE, bucket.stores.get());
     }
 }
