@@ -489,7 +489,7 @@ class UploadsTest {
         FutureTask<Boolean> waiting = new FutureTask<>(() -> kept.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
         Thread.ofPlatform().daemon().start(waiting);
         begun.await();
-        assertFalse(kept.awaitIdle(System.nanoTime() + 1));
+        assertFalse(kept.awaitIdle(System.nanoTime() + Duration.ofMillis(20).toNanos()));
         kept.close();
         assertFalse(waiting.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS), "what was kept has no answer");
         released.countDown();

@@ -55,6 +55,26 @@ class BreakerTest {
     }
 
     @Test
+    @DisplayName("R16 S5 a first listing without an answer opens it, as any first request does")
+    void silentListing() {
+        bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        store.list("", _ -> {});
+        assertIs(BucketStatistics.Breaker.OPEN);
+    }
+
+    @Test
+    @DisplayName("R16 S5 silence that a thread's own interrupt has caused says nothing of the bucket, for listings neither")
+    void ownInterrupt() {
+        bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> Thread.currentThread().interrupt())));
+        store.get("key", 10);
+        assertTrue(Thread.interrupted());
+        assertIs(BucketStatistics.Breaker.CLOSED);
+        store.list("", _ -> {});
+        assertTrue(Thread.interrupted());
+        assertIs(BucketStatistics.Breaker.CLOSED);
+    }
+
+    @Test
     @DisplayName("R16 five look-ups that fail open it, whatever they retried; then nothing is sent for the whole pause")
     void opens() {
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
