@@ -44,11 +44,20 @@ public final class Warming {
     private final int workersAlone;
 
     Warming(ObjectStore store, PackKeys keys, IndexShelf shelf) {
+        this(store, keys, shelf, WORKERS, WORKERS_ALONE);
+    }
+
+    private Warming(ObjectStore store, PackKeys keys, IndexShelf shelf, int workers, int workersAlone) {
         this.store = store;
         this.keys = keys;
         this.shelf = shelf;
-        this.workers = WORKERS;
-        this.workersAlone = WORKERS_ALONE;
+        this.workers = workers;
+        this.workersAlone = workersAlone;
+    }
+
+    /** The same reading with one thread, which sends its requests in a fixed order. */
+    Warming inOneThread() {
+        return new Warming(store, keys, shelf, 1, 1);
     }
 
     /**

@@ -26,11 +26,9 @@ public final class PackInspector {
         set(packs, "executor", executor);
     }
 
-    /** Has {@code warming} read one part after the other: several threads would send their requests in any order. */
+    /** A reading with one thread: several threads would send their requests in any order. */
     public static Warming oneAtATime(Warming warming) {
-        set(warming, "workers", 1);
-        set(warming, "workersAlone", 1);
-        return warming;
+        return warming.inOneThread();
     }
 
     private static Object get(Object of, String name) {
