@@ -213,7 +213,7 @@ class ManifestLogTest {
     }
 
     /** A look-up's store: requests must end soon, so nothing may be listed. */
-    private static final class ForLookUp extends ForwardingStore implements TimeLimited {
+    static final class ForLookUp extends ForwardingStore implements TimeLimited {
         ForLookUp(ObjectStore to) {
             super(to);
         }

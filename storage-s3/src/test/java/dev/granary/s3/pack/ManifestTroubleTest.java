@@ -16,7 +16,6 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.Marks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.TimeLimited;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -195,25 +194,13 @@ class ManifestTroubleTest {
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
         assertEquals(Optional.of(false), packs.log().isNewest(Manifest.NONE));
-        assertEquals(1, newest(new ForLookUp(store), Manifest.NONE).packs().size(), "look-ups do not list");
+        assertEquals(1, newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE).packs().size(), "look-ups do not list");
     }
 
     /** The hint cannot be replaced, though all else can. */
     private void silenceReplacing() {
         store.plan(FaultPlan.when(request -> request.key().equals(TestPacks.KEYS.hint()) && request.operation().startsWith("PUT match"),
                 new Fault.Lost(DENIED)));
-    }
-
-    /** A look-up's store. */
-    private static final class ForLookUp extends ForwardingStore implements TimeLimited {
-        ForLookUp(ObjectStore to) {
-            super(to);
-        }
-
-        @Override
-        public long roomNanos() {
-            return Long.MAX_VALUE;
-        }
     }
 
     @Test
@@ -241,7 +228,7 @@ class ManifestTroubleTest {
         for (String wrong : List.of(TestPacks.KEYS.hint(), key(3))) {
             ObjectStore garbling = answering(wrong, (read, sound) -> read == 1 && sound instanceof GetResult.Found found
                     ? new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), found.etag(), found.dates(), found.marks()) : sound);
-            assertEquals(names(last), names(newest(new ForLookUp(garbling), Manifest.NONE)), wrong);
+            assertEquals(names(last), names(newest(new ManifestLogTest.ForLookUp(garbling), Manifest.NONE)), wrong);
         }
     }
 
@@ -444,12 +431,12 @@ class ManifestTroubleTest {
         Manifest earlier = place(6);
         PackInfo pack = TestPacks.info(packs.random(), 1);
         place(new Manifest(9, Manifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
-        assertEquals(6, newest(new ForLookUp(store), Manifest.NONE).number());
+        assertEquals(6, newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE).number());
         Manifest committed = done(commit(store));
         assertEquals(10, committed.number());
         assertEquals(List.of(9L), bases);
         assertTrue(names(committed).contains(pack.name()));
-        assertEquals(names(committed), names(newest(new ForLookUp(store), Manifest.NONE)));
+        assertEquals(names(committed), names(newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE)));
     }
 
     @Test
@@ -460,7 +447,7 @@ class ManifestTroubleTest {
         Manifest before = place(10);
         assertFalse(packs.log().repairHint(before));
         assertEquals("5", hintText());
-        assertEquals(names(anew), names(newest(new ForLookUp(store), Manifest.NONE)));
+        assertEquals(names(anew), names(newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE)));
         assertFalse(commit(store) instanceof ManifestLog.Committed.Done);
         damage(6);
         assertFalse(packs.log().repairHint(before), "nobody knows what it had");
