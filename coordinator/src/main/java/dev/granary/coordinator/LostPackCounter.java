@@ -4,7 +4,10 @@ import dev.granary.s3.pack.PackPublisher;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Counts the packs that a bucket has lost and publishers met: those that left the manifest, and the attempts that failed. Thread-safe. */
+/**
+ * Counter of packs that a bucket has lost: those taken off the manifest, and failed attempts to do so.
+ * Thread-safe.
+ */
 final class LostPackCounter {
     private long forgotten; // guarded by this
     private long failures; // guarded by this

@@ -18,7 +18,8 @@ import java.util.function.Consumer;
 /**
  * Sends entries in packs, one pack after the other for each target. What can be read from the bucket is not sent again; what is too large for a pack, and
  * everything where the server keeps no conditions on writes, goes alone.
- * Named packs that the bucket has lost are taken off the manifest, once for each target between two calls of {@link #finish}; what became of that is counted.
+ * Named packs that the bucket has lost are taken off the manifest and counted, once for each target
+ * between two calls of {@link #finish}.
  */
 final class PackSender implements Sender {
     private final BucketTier bucket;

@@ -10,7 +10,7 @@ import dev.granary.cache.TierStatistics;
  *
  * @param cache the store
  * @param statistics counts every result
- * @param lostPacks counts what became of packs that it has lost
+ * @param lostPacks counts packs that it has lost
  */
 record Tier(PersistentCache cache, TierStatistics statistics, LostPackCounter lostPacks) {
     Tier(PersistentCache cache) {

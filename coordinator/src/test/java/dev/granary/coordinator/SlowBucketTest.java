@@ -25,7 +25,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Real client libraries against servers that are slow, silent, or take nothing. */
-@ExtendWith(NobodysCredentials.class)
+@ExtendWith(UncheckedCredentials.class)
 class SlowBucketTest {
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 

@@ -5,8 +5,8 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Daemon threads that callers have no reference to, so that no caller interrupts them. They open files and wait for the time to write uses. A
- * thread ends a second after its last work, since opening a store hands over several times in a row.
+ * Daemon threads that callers hold no reference to and so cannot interrupt. They open files, and wait for
+ * the time to write uses. A thread ends after a second without work: opening a store needs several calls.
  */
 final class FileThreads {
     private static final ThreadPoolExecutor POOL =

@@ -69,7 +69,7 @@ final class Reclaim {
             return;
         }
         files.segments().dropGone();
-        sealIfWasteful(files, tolerated);
+        sealLast(files, tolerated);
         List<Sealed> sealed = closeAll(files);
         Snapshot snapshot = Snapshot.of(files.index()); // after closing: nothing more can come into those segments
         if (rot.takeOut(files, snapshot)) {
@@ -90,10 +90,10 @@ final class Reclaim {
     }
 
     /**
-     * Ends the last segment where it is worth giving back what is in it, and where an entry lies behind its end: that end is an old one, after a
-     * power cut that nothing told of, and new entries would come over sound ones.
+     * Ends the last segment if enough of it can be given back, or if an entry lies behind its end. Such an
+     * end is stale, after a power cut that was not detected, and new entries would overwrite sound ones.
      */
-    private void sealIfWasteful(StoreFiles files, long tolerated) throws IOException {
+    private void sealLast(StoreFiles files, long tolerated) throws IOException {
         long tail = files.state().tail();
         int last = Tail.segment(tail);
         long live = files.index().unitsIn(last);

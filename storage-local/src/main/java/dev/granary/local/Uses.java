@@ -24,7 +24,7 @@ final class Uses {
     private final Trouble trouble;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile @Nullable Thread waiting;
-    private volatile boolean closed; // set by who has this
+    private volatile boolean closed; // written under the lock of this
 
     Uses(SegmentStore store, InstantSource clock, Executor background, Trouble trouble) {
         this.store = store;

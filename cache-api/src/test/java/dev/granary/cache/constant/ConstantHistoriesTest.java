@@ -103,7 +103,8 @@ class ConstantHistoriesTest {
         return random.nextBoolean() ? "here" : "there";
     }
 
-    private static long bytes(ConstantKey<?> key) { // one key, one size, the same in each process: the hash code of a class is not
+    /** One size for a key, the same in each process: the hash code of its class differs. */
+    private static long bytes(ConstantKey<?> key) {
         return Math.floorMod(Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE) + 1;
     }
 

@@ -2,7 +2,10 @@ package dev.granary.cache.contract;
 
 import java.util.SplittableRandom;
 
-/** The one seed of all that is random in the tests of a process; printed once, told by each failure ({@link SeedTeller}), set with {@code -Dgranary.seed=N} to replay. */
+/**
+ * The one seed of all that is random in the tests of a process. It is printed once, stands in the message
+ * of failures ({@link SeedTeller}), and is set with {@code -Dgranary.seed=N} to replay.
+ */
 public final class Seed {
     /** The seed. */
     public static final long VALUE = Long.getLong("granary.seed", System.nanoTime());

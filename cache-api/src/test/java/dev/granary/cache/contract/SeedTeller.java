@@ -7,8 +7,9 @@ import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Appends the seed to the message of each test that fails after the seed was used in its process: a build shows the messages of failures, and seldom what
- * was printed long before. Registered for all modules by {@code junit-platform.properties}. Thread-safe.
+ * A JUnit extension that appends the seed to the message of a failed test, once the seed was used in the
+ * process. Builds show the messages of failures, but seldom earlier output. Found by the service loader
+ * in all modules; {@code junit-platform.properties} switches that on. Thread-safe.
  */
 public final class SeedTeller implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
     private static final String PROPERTY = "granary.seed=";
@@ -45,7 +46,10 @@ public final class SeedTeller implements TestExecutionExceptionHandler, Lifecycl
         return SeedUse.seed().isPresent() ? told(failure, SeedUse.seed().getAsLong()) : failure;
     }
 
-    /** The failure with the seed in its message. One that has it, an assumption that does not hold, and an error of the JVM stay as they are. */
+    /**
+     * The failure with the seed in its message. Returned unchanged: a failure that has it already, a failed
+     * assumption, an error of the JVM.
+     */
     static Throwable told(Throwable failure, long seed) {
         boolean isTold = String.valueOf(failure.getMessage()).contains(PROPERTY);
         if (isTold || failure instanceof TestAbortedException || failure instanceof VirtualMachineError) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceLoader;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.opentest4j.TestAbortedException;
 
-/** What the message of a failed test says. */
+/** Messages of failed tests: where the seed is appended, and where not. */
 class SeedTellerTest {
     /** Gives a test the parameter of the platform that registers the extension. */
     static final class Detection implements ParameterResolver {
@@ -47,7 +48,7 @@ class SeedTellerTest {
     }
 
     @Test
-    @DisplayName("an exception is told with its class and the seed; one without a message, too")
+    @DisplayName("an exception becomes one with its class and the seed in the message, also without a message of its own")
     void exception() {
         Throwable told = SeedTeller.told(new IOException(), 57);
         assertEquals("java.io.IOException [-Dgranary.seed=57]", told.getMessage());
@@ -55,20 +56,21 @@ class SeedTellerTest {
     }
 
     @Test
-    @DisplayName("an assumption that does not hold, an error of the JVM, and a message that has the seed stay as they are")
+    @DisplayName("a failed assumption, an error of the JVM, and a message with the seed stay unchanged")
     void untouched() {
         Throwable told = SeedTeller.told(new AssertionError("x"), 57);
-        for (Throwable failure : new Throwable[] {new TestAbortedException("no device"), new StackOverflowError(), told}) {
+        for (Throwable failure : List.of(new TestAbortedException("no device"), new StackOverflowError(), told)) {
             assertSame(failure, SeedTeller.told(failure, 58));
         }
     }
 
     @Test
-    @DisplayName("each test is told of: the extension is registered, and the seed is known as soon as it is used")
+    @DisplayName("the extension is registered for each test, and the seed is known once it was used")
     @ExtendWith(Detection.class)
     void registered(Optional<String> isDetected, TestInfo info) {
         assertEquals(Optional.of("true"), isDetected, info::getDisplayName);
-        assertTrue(ServiceLoader.load(Extension.class).stream().anyMatch(provider -> provider.type() == SeedTeller.class));
+        assertTrue(ServiceLoader.load(Extension.class).stream()
+                .anyMatch(provider -> provider.type() == SeedTeller.class));
         assertEquals(OptionalLong.of(Seed.VALUE), SeedUse.seed());
     }
 }

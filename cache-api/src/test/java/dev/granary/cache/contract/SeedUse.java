@@ -2,7 +2,7 @@ package dev.granary.cache.contract;
 
 import java.util.OptionalLong;
 
-/** Knows whether the seed was used in this process, without using it. Thread-safe. */
+/** The seed of this process, if a test has used it. Thread-safe. */
 final class SeedUse {
     private static volatile OptionalLong seed = OptionalLong.empty();
 

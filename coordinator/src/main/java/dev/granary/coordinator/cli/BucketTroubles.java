@@ -71,8 +71,8 @@ final class BucketTroubles {
     }
 
     /**
-     * Tries each bucket that has failed in nothing so far, and that no look-up has asked or that has answered each with a damaged entry: another kind
-     * of server may give something for every name.
+     * Sends one request to each bucket without failures that has answered no look-up, or each with a
+     * damaged entry: a server that is not S3 may return something for every name.
      */
     void tryUnproven() throws ConfigException {
         for (int i = 0; i < layers.size(); i++) {

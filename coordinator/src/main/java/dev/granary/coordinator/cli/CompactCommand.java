@@ -73,8 +73,8 @@ final class CompactCommand extends StoreCommand {
     }
 
     /**
-     * False if somebody has to do something. What is too large for a pack, or of another version, is as it should be. Entries may vanish while this runs,
-     * but if nothing that was listed is there, the listing was wrong.
+     * False if the operator has to act. An entry that is too large for a pack, or of another version,
+     * needs no action. Entries may vanish meanwhile; if all that were listed are gone, the listing was wrong.
      */
     private boolean isWell(Compaction.Result.Done done) {
         Compaction.Left left = done.left();
@@ -137,7 +137,7 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    /** No look-up takes a damaged entry, and nobody but its owner may remove one. */
+    /** Names the damaged objects. Compaction removes none: a pack has no copy of them. */
     private void printDamaged(BucketLayer bucket, Compaction.Left left) {
         if (left.damaged() == 0) {
             return;

@@ -82,7 +82,7 @@ final class PopulateCommand extends StoreCommand {
             if (isJson()) {
                 JsonObject result = run.json(buildLog.shown());
                 result.add("published", populated.json());
-                result.add("lostPacks", LostPacks.json(granary.statistics().layers()));
+                result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
                 Json.print(out, result);
             } else {
                 run.print(out, err, buildLog.shown());
@@ -90,7 +90,7 @@ final class PopulateCommand extends StoreCommand {
                 out.flush();
             }
             populated.complain(err, config.directory());
-            LostPacks.complain(err, granary.statistics().layers());
+            LostPackReport.complain(err, granary.statistics().layers());
             return run.failures() == 0 && populated.isWhole() ? 0 : 1;
         }
     }

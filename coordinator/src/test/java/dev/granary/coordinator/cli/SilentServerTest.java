@@ -3,7 +3,7 @@ package dev.granary.coordinator.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.coordinator.NobodysCredentials;
+import dev.granary.coordinator.UncheckedCredentials;
 import dev.granary.coordinator.SilentServer;
 import dev.granary.gpu.opencl.OpenCl;
 import java.nio.file.Files;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The commands, with the limits that users have, against a server that accepts connections and stays silent. */
-@ExtendWith(NobodysCredentials.class)
+@ExtendWith(UncheckedCredentials.class)
 class SilentServerTest {
     /** Far beyond any limit: only a command that hangs takes so long. */
     private static final long HANG_SECONDS = 600;

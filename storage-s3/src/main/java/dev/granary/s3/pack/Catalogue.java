@@ -49,12 +49,12 @@ final class Catalogue {
         return manifest;
     }
 
-    /** When the manifest was the newest one. Kept here, so that nobody takes the moment of a newer manifest for that of this one. */
+    /** The last moment at which the manifest was the newest one. Kept with it: a newer one has another. */
     Intervals.Moment confirmedAt() {
         return confirmedAt;
     }
 
-    /** Says that the manifest was the newest one at that moment. */
+    /** Notes that the manifest was the newest one at that moment. */
     void confirmed(Intervals.Moment at) {
         confirmedAt = at;
     }

@@ -38,7 +38,7 @@ public final class ManifestLog {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
     private static final String UNLED = "whether readers come to the newest manifest: the hint cannot be read";
-    private static final String ASTRAY = "a manifest was sent to which readers do not come now";
+    private static final String ASTRAY = "a manifest was written that readers do not reach now";
 
     private final ObjectStore store;
     private final PackKeys keys;

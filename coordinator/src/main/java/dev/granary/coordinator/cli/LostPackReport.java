@@ -5,9 +5,9 @@ import dev.granary.coordinator.LayerStatistics;
 import java.io.PrintWriter;
 import java.util.List;
 
-/** How packs that a bucket has lost are shown, as far as publishing met any. */
-final class LostPacks {
-    private LostPacks() {}
+/** The output for packs that a bucket has lost, as far as publishing met any. */
+final class LostPackReport {
+    private LostPackReport() {}
 
     static JsonObject json(List<LayerStatistics> layers) {
         JsonObject json = Json.object("forgotten", layers.stream().mapToLong(layer -> layer.lostPacks().forgotten()).sum(),
@@ -16,7 +16,7 @@ final class LostPacks {
         return json;
     }
 
-    /** Kernels can be read all the same, but warm cannot know that. */
+    /** Prints one line for each bucket whose manifest may still name lost packs. */
     static void complain(PrintWriter err, List<LayerStatistics> layers) {
         layers.forEach(layer -> layer.lostPacks().cause().ifPresent(cause ->
                 err.println("granary: the manifest of " + layer.name() + " may still name packs that are lost, which warm reports: " + cause

@@ -4,15 +4,15 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Gives each test credentials that no server looks at, so that a client sends its requests. */
-public final class NobodysCredentials implements BeforeEachCallback, AfterEachCallback {
+/** Credentials for each test, so that clients send requests; the test servers do not check them. */
+public final class UncheckedCredentials implements BeforeEachCallback, AfterEachCallback {
     /** Used by JUnit. */
-    public NobodysCredentials() {}
+    public UncheckedCredentials() {}
 
     @Override
     public void beforeEach(ExtensionContext context) {
-        System.setProperty("aws.accessKeyId", "nobody");
-        System.setProperty("aws.secretAccessKey", "nothing");
+        System.setProperty("aws.accessKeyId", "unchecked");
+        System.setProperty("aws.secretAccessKey", "unchecked");
     }
 
     @Override
