@@ -34,10 +34,6 @@ final class Asking implements AutoCloseable {
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(AT_ONCE, AT_ONCE, IDLE_SECONDS, TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(), DaemonThreads.named("granary-ask"));
 
-    Asking(Layer layer, CompileCost cost) {
-        this(layer, cost, new Worth(cost));
-    }
-
     Asking(Layer layer, CompileCost cost, Worth worth) {
         this.layer = layer;
         this.worth = worth;

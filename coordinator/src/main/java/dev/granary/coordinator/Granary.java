@@ -62,7 +62,7 @@ public final class Granary implements AutoCloseable {
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
         this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = new Layers(stores.layers(), new CompileCost(), Layers.DEADLINE_NANOS);
+        this.layers = new Layers(stores.layers(), new CompileCost(), config.bucketWait());
         this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters, waits);
         this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
         Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));

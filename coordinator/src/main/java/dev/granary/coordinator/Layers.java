@@ -2,9 +2,9 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * deadline, of which each may use an equal share of what those before it have left. Thread-safe.
  */
 final class Layers implements AutoCloseable {
-    /** Ten seconds, however many layers there are. */
-    static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** How long a look-up may wait for all layers together, however many there are, unless more was configured for one. */
+    private static final Duration DEADLINE = Duration.ofSeconds(10);
 
     private final List<Asking> all;
     private final CompileCost cost;
@@ -22,12 +22,22 @@ final class Layers implements AutoCloseable {
     /**
      * Over those layers.
      *
-     * @param deadlineNanos how long a look-up may wait for all of them together, such as {@link #DEADLINE_NANOS}
+     * @param wait how long look-ups may wait for one layer in vain, in all
      */
-    Layers(List<Layer> layers, CompileCost cost, long deadlineNanos) {
-        this.all = layers.stream().map(layer -> new Asking(layer, cost)).toList();
+    Layers(List<Layer> layers, CompileCost cost, Duration wait) {
+        this(layers, cost, wait, wait.compareTo(DEADLINE) > 0 ? wait : DEADLINE);
+    }
+
+    /**
+     * Over those layers.
+     *
+     * @param wait how long look-ups may wait for one layer in vain, in all
+     * @param deadline how long one look-up may wait for all of them together
+     */
+    Layers(List<Layer> layers, CompileCost cost, Duration wait, Duration deadline) {
+        this.all = layers.stream().map(layer -> new Asking(layer, cost, new Worth(cost, wait))).toList();
         this.cost = cost;
-        this.deadlineNanos = deadlineNanos;
+        this.deadlineNanos = deadline.toNanos();
     }
 
     /** An entry, and the position of the layer that had it, counted from 0. */

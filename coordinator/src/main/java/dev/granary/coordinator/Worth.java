@@ -1,30 +1,35 @@
 package dev.granary.coordinator;
 
+import java.time.Duration;
+
 /**
  * How long a look-up may wait for one layer, if at all: an account of what asking has cost in vain. Thread-safe.
  *
  * <p>The time of every question is put to the account, and the compile time of every entry that was used is taken off it. In all, asking may
- * cost {@link #CREDIT_NANOS} or one {@link #SHARE}th of the time spent compiling, whichever is more. Where that is used up, the layer is slower
+ * cost the credit, or one {@link #SHARE}th of the time spent compiling, whichever is more. Where that is used up, the layer is slower
  * than compiling, or has nothing: it is not asked then, except behind the caller's back, one question at a time, to see whether that has changed.
- * So a bucket that is slower than compiling, or dark, costs a run of 100 seconds or more at most 4 % and one compile time, and a shorter run 4 s.
+ * So a bucket that is slower than compiling, or dark, costs a run at most the credit or 4 %, and one compile time.
  *
  * <p>Nothing is estimated of the bucket itself: an account bounds the loss whatever the times are like, and a bucket that is well but far away
  * is asked as long as its hits pay for its misses.
  */
 final class Worth {
-    /** What asking may cost before anything was compiled: connecting, too, takes its time. */
-    static final long CREDIT_NANOS = 4_000_000_000L;
-
     /** Of the time spent compiling, one part in so many may be spent in vain. */
     static final int SHARE = 25;
 
     private final CompileCost cost;
+    private final long creditNanos;
     private long vain; // guarded by this
     private boolean isProbing; // guarded by this
 
-    /** Nothing was asked yet. */
-    Worth(CompileCost cost) {
+    /**
+     * Nothing was asked yet.
+     *
+     * @param credit what asking may cost before anything was compiled: connecting, too, takes its time
+     */
+    Worth(CompileCost cost, Duration credit) {
         this.cost = cost;
+        this.creditNanos = credit.toNanos();
     }
 
     /** What a look-up is to do. */
@@ -42,7 +47,7 @@ final class Worth {
     synchronized Verdict verdict() {
         long left = allowance() - vain;
         if (left > 0) {
-            return new Verdict.Ask(Math.max(Math.min(left, CREDIT_NANOS), cost.expected()));
+            return new Verdict.Ask(Math.max(Math.min(left, creditNanos), cost.expected()));
         }
         if (isProbing) {
             return new Verdict.Skip();
@@ -73,6 +78,6 @@ final class Worth {
     }
 
     private long allowance() {
-        return Math.max(CREDIT_NANOS, cost.paid() / SHARE);
+        return Math.max(creditNanos, cost.paid() / SHARE);
     }
 }

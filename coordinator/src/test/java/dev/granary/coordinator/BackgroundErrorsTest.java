@@ -12,6 +12,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketLayer;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
@@ -90,8 +91,7 @@ class BackgroundErrorsTest {
         ErrorBucket bucket = new ErrorBucket("OutOfMemoryError");
         Id id = TestEntries.id("probed");
         CompileCost cost = new CompileCost();
-        Worth worth = new Worth(cost);
-        worth.spent(2 * Worth.CREDIT_NANOS); // so that it is asked behind the caller only
+        Worth worth = new Worth(cost, Duration.ZERO); // so that it is asked behind the caller only
         try (Asking asking = new Asking(new Layer(named, new Tier(bucket), Optional.empty(), List.of()), cost, worth)) {
             for (int probes = 1; probes <= 3; probes++) {
                 asking.ask(id, TestNode.LONG.toNanos());

@@ -7,6 +7,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.GranaryConfig;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -24,7 +25,8 @@ class LayerTroubleTest {
 
     LayerTroubleTest(@TempDir Path directory) throws Exception {
         BucketLayer named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
-        this.asking = new Asking(bucket.as(named), new CompileCost());
+        CompileCost cost = new CompileCost();
+        this.asking = new Asking(bucket.as(named), cost, new Worth(cost, GranaryConfig.DEFAULT_BUCKET_WAIT));
     }
 
     @AfterEach

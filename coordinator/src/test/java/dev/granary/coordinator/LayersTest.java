@@ -182,7 +182,7 @@ class LayersTest {
         List<BucketLayer> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
         List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
         List<Layer> all = IntStream.range(0, named.size()).mapToObj(i -> silent.get(i).as(named.get(i))).toList();
-        try (Layers layers = new Layers(all, new CompileCost(), Duration.ofSeconds(3).toNanos())) {
+        try (Layers layers = new Layers(all, new CompileCost(), GranaryConfig.DEFAULT_BUCKET_WAIT, Duration.ofSeconds(3))) {
             assertNull(layers.look(A.getId()).next());
             assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
             assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.asked.size()).toList());

@@ -117,6 +117,7 @@ class TextFuzzTest {
                 capacity = "4GiB"
                 eviction = "fifo"
                 local-wait = 60
+                bucket-wait = "4s"
                 primitive-cache-capacity = 10
                 constant-tensor-cache-capacity = "cpu:10240;gpu:2048:COST"
                 """, "capacity = 500\nbucket = 's3://u:p@x'\n", "bucket = ['s3://a', \"s3://b?access=read\"]", "client = 'aws'\nendpoint = 'https://h:1'", "dir = '~/x'",

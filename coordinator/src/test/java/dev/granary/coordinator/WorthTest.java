@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.Seed;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.time.Duration;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -17,9 +19,10 @@ class WorthTest {
     private static final int KERNELS = 1000;
     private static final long MILLIS = 1_000_000;
     private static final long COMPILE = 100 * MILLIS;
+    private static final long CREDIT = GranaryConfig.DEFAULT_BUCKET_WAIT.toNanos();
 
     private final CompileCost cost = new CompileCost();
-    private final Worth worth = new Worth(cost);
+    private final Worth worth = new Worth(cost, GranaryConfig.DEFAULT_BUCKET_WAIT);
     private long now;
     private long probeEnds = Long.MAX_VALUE;
     private long probeGain;
@@ -120,8 +123,8 @@ class WorthTest {
     @Test
     @DisplayName("While nobody knows what compiling costs it counts as expensive; then a look-up may wait as long as compiling takes")
     void limits() {
-        assertEquals(new Worth.Verdict.Ask(Worth.CREDIT_NANOS), worth.verdict());
-        worth.spent(Worth.CREDIT_NANOS - 1);
+        assertEquals(new Worth.Verdict.Ask(CREDIT), worth.verdict());
+        worth.spent(CREDIT - 1);
         assertEquals(new Worth.Verdict.Ask(1), worth.verdict());
         cost.seen(COMPILE);
         assertEquals(new Worth.Verdict.Ask(COMPILE), worth.verdict());
@@ -132,21 +135,37 @@ class WorthTest {
         assertInstanceOf(Worth.Verdict.Probe.class, worth.verdict());
         worth.probed(1);
         assertEquals(new Worth.Verdict.Ask(COMPILE), worth.verdict());
-        worth.spent(Worth.CREDIT_NANOS);
-        cost.paid(Worth.SHARE * (2 * Worth.CREDIT_NANOS + 1));
+        worth.spent(CREDIT);
+        cost.paid(Worth.SHARE * (2 * CREDIT + 1));
         assertInstanceOf(Worth.Verdict.Ask.class, worth.verdict());
-        cost.paid(Worth.SHARE * 100 * Worth.CREDIT_NANOS);
+        cost.paid(Worth.SHARE * 100 * CREDIT);
         for (int i = 0; i < 200; i++) {
             cost.seen(1);
         }
-        assertEquals(new Worth.Verdict.Ask(Worth.CREDIT_NANOS), worth.verdict(), "what was paid long ago allows no long wait");
+        assertEquals(new Worth.Verdict.Ask(CREDIT), worth.verdict(), "what was paid long ago allows no long wait");
+    }
+
+    @Test
+    @DisplayName("The credit is the bucket wait of the configuration; without any, callers wait 4 % of the time spent compiling")
+    void credit() {
+        long minute = Duration.ofMinutes(1).toNanos();
+        Worth patient = new Worth(cost, Duration.ofMinutes(1));
+        patient.spent(minute - COMPILE);
+        assertEquals(new Worth.Verdict.Ask(COMPILE), patient.verdict());
+        Worth none = new Worth(cost, Duration.ZERO);
+        assertInstanceOf(Worth.Verdict.Probe.class, none.verdict());
+        cost.paid(Worth.SHARE * 3L);
+        none.spent(2);
+        assertInstanceOf(Worth.Verdict.Ask.class, none.verdict());
+        none.spent(1);
+        assertInstanceOf(Worth.Verdict.Skip.class, none.verdict());
     }
 
     @Test
     @DisplayName("What many threads have waited in vain at once does not shut the bucket out for ever")
     void manyThreads() {
         cost.paid(COMPILE);
-        worth.spent(64 * Worth.CREDIT_NANOS);
+        worth.spent(64 * CREDIT);
         int good = 0;
         while (worth.verdict() instanceof Worth.Verdict.Probe) {
             worth.probed(COMPILE / 2);

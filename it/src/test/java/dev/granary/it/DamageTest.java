@@ -126,6 +126,7 @@ class DamageTest {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Map<String, String> stores = Map.of(
                     "GRANARY_BUCKET", "s3://silent-bucket",
+                    "GRANARY_BUCKET_WAIT", "4s",
                     "GRANARY_S3_ENDPOINT", "http://127.0.0.1:" + silent.getLocalPort(),
                     "AWS_ACCESS_KEY_ID", "somebody",
                     "AWS_SECRET_ACCESS_KEY", "secret-that-nobody-may-see",

@@ -39,6 +39,7 @@ import org.slf4j.LoggerFactory;
  * @param primitiveCacheCapacity how many primitives are kept in memory
  * @param primitiveCachePolicy which primitives leave when that many are there
  * @param localWait how long a look-up waits for another process of this machine that is compiling the same; zero: not at all
+ * @param bucketWait how long look-ups wait for one bucket in vain, in all, before they skip it
  * @param flushLimit how long {@code close} waits for uploads; what is left is uploaded by the next process
  * @param constantLimits how much memory each device keeps constant tensors in, for the kinds of engine for which that was chosen
  */
@@ -51,6 +52,7 @@ public record GranaryConfig(
         int primitiveCacheCapacity,
         PrimitiveCachePolicy primitiveCachePolicy,
         Duration localWait,
+        Duration bucketWait,
         Duration flushLimit,
         ConstantLimits constantLimits) {
     /** The local tier's limit where nobody chose one: 4 GiB. */
@@ -65,6 +67,9 @@ public record GranaryConfig(
      */
     public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
 
+    /** How long look-ups wait for one bucket in vain by default: 4 seconds. */
+    public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(4);
+
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
     private static final Set<String> COMPLAINTS = ConcurrentHashMap.newKeySet();
 
@@ -76,9 +81,9 @@ public record GranaryConfig(
     public GranaryConfig {
         buckets = List.copyOf(buckets);
         directory = directory.toAbsolutePath().normalize();
-        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || localWait.isNegative() || flushLimit.isNegative()) {
+        if (capacityBytes < 0 || primitiveCacheCapacity < 0 || localWait.isNegative() || bucketWait.isNegative() || flushLimit.isNegative()) {
             throw new IllegalArgumentException("Capacities and times must be 0 or more, not " + capacityBytes + ", "
-                    + primitiveCacheCapacity + ", " + localWait + " and " + flushLimit);
+                    + primitiveCacheCapacity + ", " + localWait + ", " + bucketWait + " and " + flushLimit);
         }
     }
 
@@ -114,6 +119,7 @@ public record GranaryConfig(
         private @Nullable Integer primitiveCacheCapacity;
         private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
         private @Nullable Duration localWait;
+        private @Nullable Duration bucketWait;
         private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
         private ConstantLimits constantLimits = ConstantLimits.NONE;
         private boolean isOffline;
@@ -212,10 +218,18 @@ public record GranaryConfig(
          * @throws ConfigException if negative, or longer than a year
          */
         public Builder localWait(Duration limit) throws ConfigException {
-            if (limit.isNegative() || limit.compareTo(Setting.LONGEST) > 0) {
-                throw new ConfigException("The local wait is " + limit + ", but should be from 0 to a year.");
-            }
-            localWait = limit;
+            localWait = checked(limit, "The local wait");
+            return this;
+        }
+
+        /**
+         * How long look-ups of this process wait for one bucket in vain, in all, before they skip it and
+         * compile; at least 4 % of the time spent compiling. Default: 4 seconds.
+         *
+         * @throws ConfigException if negative, or longer than a year
+         */
+        public Builder bucketWait(Duration limit) throws ConfigException {
+            bucketWait = checked(limit, "The bucket wait");
             return this;
         }
 
@@ -264,6 +278,7 @@ public record GranaryConfig(
             EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
             NetworkFileSystems chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
             Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
+            Duration chosenBucketWait = first(bucketWait, Setting.BUCKET_WAIT, file);
             return new GranaryConfig(
                     isOffline ? List.of() : chooseBuckets(file),
                     chosenDirectory == null ? defaultDirectory() : chosenDirectory,
@@ -273,8 +288,16 @@ public record GranaryConfig(
                     lenient(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file, PrimitiveCache.DEFAULT_CAPACITY),
                     lenient(primitiveCachePolicy, Setting.PRIMITIVE_CACHE_POLICY, file, PrimitiveCachePolicy.LRU),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
+                    chosenBucketWait == null ? DEFAULT_BUCKET_WAIT : chosenBucketWait,
                     flushLimit,
                     chooseConstantLimits(file));
+        }
+
+        private static Duration checked(Duration wait, String name) throws ConfigException {
+            if (wait.isNegative() || wait.compareTo(Setting.LONGEST) > 0) {
+                throw new ConfigException(name + " is " + wait + ", but should be from 0 to a year.");
+            }
+            return wait;
         }
 
         private List<BucketLayer> chooseBuckets(ConfigFile file) throws ConfigException {

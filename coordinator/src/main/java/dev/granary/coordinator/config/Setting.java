@@ -49,6 +49,8 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
             "GRANARY_PRIMITIVE_CACHE_POLICY", TEXT, "lru (the least recently used leave first) or w-tinylfu (the seldom used do)", Setting::policy);
     static final Setting<Duration> LOCAL_WAIT = new Setting<>("local-wait", "GRANARY_LOCAL_WAIT", TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait", Setting::time);
+    static final Setting<Duration> BUCKET_WAIT = new Setting<>("bucket-wait", "GRANARY_BUCKET_WAIT", TEXT_OR_NUMBER,
+            "a time such as 4s, 500ms, 1m, or a number of seconds", Setting::time);
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>("constant-tensor-cache-capacity",
             "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", TEXT, ConstantLimits.FORM, Setting::constantLimits);
 
@@ -57,7 +59,7 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
 
     /** All settings. */
     static final List<Setting<?>> ALL = List.of(BUCKET, ENDPOINT, CLIENT, DIRECTORY, CAPACITY, EVICTION, NETWORK_DIRECTORY,
-            PRIMITIVE_CACHE_CAPACITY, PRIMITIVE_CACHE_POLICY, LOCAL_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
+            PRIMITIVE_CACHE_CAPACITY, PRIMITIVE_CACHE_POLICY, LOCAL_WAIT, BUCKET_WAIT, CONSTANT_TENSOR_CACHE_CAPACITY);
 
     /** Reads a text. */
     @FunctionalInterface

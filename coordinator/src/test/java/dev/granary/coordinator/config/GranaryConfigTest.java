@@ -76,7 +76,8 @@ class GranaryConfigTest {
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
         assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
-                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
+                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60),
+                Duration.ofSeconds(4), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
 
         file("""
                 bucket = "s3://file/p"
@@ -89,29 +90,33 @@ class GranaryConfigTest {
                 primitive-cache-capacity = 3
                 primitive-cache-policy = "w-tinylfu"
                 local-wait = 3
+                bucket-wait = "30s"
                 constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
                 """);
         GranaryConfig inFile = builder().build();
         assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3Client.MINIO),
                 Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofSeconds(3),
-                Duration.ofSeconds(5), ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()), inFile);
+                Duration.ofSeconds(30), Duration.ofSeconds(5), ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()), inFile);
 
         environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
                 "GRANARY_DIR", "/from/environment", "GRANARY_CAPACITY", "2", "GRANARY_EVICTION", "lru",
                 "GRANARY_NETWORK_DIR", "refuse", "GRANARY_PRIMITIVE_CACHE_CAPACITY", "2",
                 "GRANARY_PRIMITIVE_CACHE_POLICY", "lru", "GRANARY_LOCAL_WAIT", "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
+        environment.put("GRANARY_BUCKET_WAIT", "20");
         GranaryConfig inEnvironment = builder().build();
         assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3Client.AWS),
                 Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
-                PrimitiveCachePolicy.LRU, Duration.ofMillis(200), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
+                PrimitiveCachePolicy.LRU, Duration.ofMillis(200), Duration.ofSeconds(20), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
                 .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
-                .primitiveCacheCapacity(0).primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU).localWait(Duration.ofMinutes(2)).flushLimit(Duration.ZERO)
+                .primitiveCacheCapacity(0).primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU).localWait(Duration.ofMinutes(2))
+                .bucketWait(Duration.ofMillis(1)).flushLimit(Duration.ZERO)
                 .constantTensorCacheCapacity(EngineKind.GPU, 1).constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU).build();
         assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3Client.MINIO),
-                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2), Duration.ZERO,
+                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2),
+                Duration.ofMillis(1), Duration.ZERO,
                 ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()), inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -130,7 +135,8 @@ class GranaryConfigTest {
         "GRANARY_CAPACITY, capacity, -5, 500MiB", "GRANARY_CAPACITY, capacity, GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB", "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
         "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB",
-        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms", "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms", "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms"
+        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms", "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms", "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
+        "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
     })
     @DisplayName("A wrong value stops with its place, the value and what is right, in the environment as in the file")
     void wrongValues(String variable, String key, String value, String right) throws Exception {
@@ -149,10 +155,14 @@ class GranaryConfigTest {
         assertThrows(ConfigException.class, () -> builder().client(""));
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
         assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
+        assertSays(refusal(() -> builder().bucketWait(Duration.ofDays(366))), "The bucket wait", "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU,
-                        NetworkFileSystems.REFUSE, 0, PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
+                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 0,
+                        PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
+        assertThrows(IllegalArgumentException.class,
+                () -> new GranaryConfig(List.of(), home, 0, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 0,
+                        PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ofNanos(-1), Duration.ZERO, ConstantLimits.NONE));
     }
 
     @Test
