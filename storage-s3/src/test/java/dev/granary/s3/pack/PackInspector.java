@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.pack.warm.BulkEntryReader;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -9,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
-/** Reads stored packs and manifests for tests of other packages, and puts {@link Packs} under a test's clock and threads. */
+/** Reads stored packs and manifests for tests of other packages, and puts {@link PackReader} under a test's clock and threads. */
 public final class PackInspector {
     private static final int INDEX_OFFSET_AT = 16;
 
@@ -20,14 +21,14 @@ public final class PackInspector {
      *
      * @param executor runs what is done behind the callers
      */
-    public static void control(Packs packs, LongSupplier wallMillis, Executor executor) {
-        Intervals own = (Intervals) get(packs, "intervals");
-        set(packs, "intervals", new Intervals(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
+    public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
+        RefreshSchedule own = (RefreshSchedule) get(packs, "intervals");
+        set(packs, "intervals", new RefreshSchedule(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
         set(packs, "executor", executor);
     }
 
     /** Has {@code warming} read one part after the other: several threads would send their requests in any order. */
-    public static Warming oneAtATime(Warming warming) {
+    public static BulkEntryReader oneAtATime(BulkEntryReader warming) {
         set(warming, "workers", 1);
         set(warming, "workersAlone", 1);
         return warming;
@@ -60,8 +61,8 @@ public final class PackInspector {
     }
 
     /** The manifest in these bytes; empty if they are none. */
-    public static Optional<Manifest> manifest(byte[] body) {
-        return Manifest.decode(body) instanceof Manifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
+    public static Optional<PackManifest> manifest(byte[] body) {
+        return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
     }
 
     /** The hashes of the ids of a pack's entries; empty if its index cannot be read. */
@@ -74,7 +75,7 @@ public final class PackInspector {
             return List.of();
         }
         return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
-                ? ok.index().places().stream().map(Place::id).toList()
+                ? ok.index().places().stream().map(PackLocation::id).toList()
                 : List.of();
     }
 }
