@@ -8,10 +8,12 @@ module dev.granary.cache {
     requires com.esotericsoftware.kryo;
     requires com.github.benmanes.caffeine;
     requires com.github.luben.zstd_jni;
+    requires org.slf4j;
 
     exports dev.granary.cache;
     exports dev.granary.cache.build to dev.granary.coordinator, dev.granary.gpu;
     exports dev.granary.cache.constant;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
+    exports dev.granary.cache.support to dev.granary.coordinator, dev.granary.local, dev.granary.s3;
 }

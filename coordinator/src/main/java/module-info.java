@@ -11,9 +11,12 @@ module dev.granary.coordinator {
     requires org.tomlj;
 
     exports dev.granary.coordinator;
+    exports dev.granary.coordinator.admin;
     exports dev.granary.coordinator.config;
     exports dev.granary.coordinator.demo;
     exports dev.granary.coordinator.demo.kernels;
     exports dev.granary.coordinator.manifest;
-    exports dev.granary.coordinator.tree;
+    exports dev.granary.coordinator.statistics;
+    exports dev.granary.coordinator.stores;
+    exports dev.granary.coordinator.transfer;
 }

@@ -27,7 +27,12 @@ module dev.granary.s3 {
     requires software.amazon.awssdk.utils;
 
     exports dev.granary.s3;
+    exports dev.granary.s3.config;
     exports dev.granary.s3.embedded;
     exports dev.granary.s3.pack;
+    exports dev.granary.s3.pack.compact;
+    exports dev.granary.s3.pack.warm;
+    exports dev.granary.s3.probe;
+    exports dev.granary.s3.statistics;
     exports dev.granary.s3.store;
 }

@@ -11,14 +11,29 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.lookup.CompileTimeEstimate;
+import dev.granary.coordinator.lookup.LayeredLookup;
+import dev.granary.coordinator.lookup.PrimitiveLookup;
+import dev.granary.coordinator.publish.UploadRouter;
+import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.OpenLayer;
+import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.primitive.CompositeCache;
 import dev.granary.gpu.primitive.CompositeDescriptor;
 import dev.granary.gpu.primitive.Engines;
 import dev.granary.gpu.primitive.PrimitiveHandle;
-import dev.granary.local.LocalClaims;
+import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketTier;
 import java.time.Duration;
 import java.util.Optional;
@@ -44,39 +59,39 @@ public final class Granary implements AutoCloseable {
     private static final long LONGEST_SECONDS = TimeUnit.DAYS.toSeconds(365);
 
     private final GranaryConfig config;
-    private final Stores stores;
+    private final OpenStores stores;
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> memory;
     private final CompositeCache composites;
     private final ConstantTensorCaches constants;
-    private final Counters counters = new Counters();
-    private final Waits waits = new Waits();
-    private final Layers layers;
-    private final LayerUploads uploads;
-    private final WriteBehind writeBehind;
-    private final LookUp lookUp;
+    private final LookupCounters counters = new LookupCounters();
+    private final SilenceMonitor waits = new SilenceMonitor();
+    private final LayeredLookup layers;
+    private final UploadRouter uploads;
+    private final WriteBehindQueue writeBehind;
+    private final PrimitiveLookup lookUp;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private Granary(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
+    private Granary(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
         this.config = config;
         this.stores = stores;
         this.memory = new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy());
         this.composites = new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity(), config.primitiveCachePolicy()), this::primitive);
         this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = new Layers(stores.layers(), new CompileCost(), config.bucketWait());
-        this.uploads = new LayerUploads(stores.local(), stores.layers(), publishing, counters, waits);
-        this.writeBehind = new WriteBehind(stores.local(), uploads, counters, stores.clock(), whenPublished);
-        Optional<ClaimWait> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
-        this.lookUp = new LookUp(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
-        for (Layer layer : stores.layers()) {
+        this.layers = new LayeredLookup(stores.layers(), new CompileTimeEstimate(), config.bucketWait());
+        this.uploads = new UploadRouter(stores.local(), stores.layers(), publishing, counters, waits);
+        this.writeBehind = new WriteBehindQueue(stores.local(), uploads, counters, stores.clock(), whenPublished);
+        Optional<ClaimCoordinator> wait = stores.claims().map(claims -> claimWait(claims, config.localWait(), counters));
+        this.lookUp = new PrimitiveLookup(stores.local(), layers, stores.quarantine(), wait, writeBehind, counters);
+        for (OpenLayer layer : stores.layers()) {
             if (layer.tier().cache() instanceof BucketTier bucket) {
                 waits.watch(layer.name(), bucket.traffic()::quiet);
             }
         }
     }
 
-    private static ClaimWait claimWait(LocalClaims claims, Duration limit, Counters counters) {
-        return new ClaimWait(claims::claim, limit, MonotonicTime.SYSTEM, longest -> ThreadLocalRandom.current().nextLong(longest + 1),
-                CompletableFuture.delayedExecutor(ClaimWait.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS), counters);
+    private static ClaimCoordinator claimWait(LocalClaims claims, Duration limit, LookupCounters counters) {
+        return new ClaimCoordinator(claims::claim, limit, Ticker.SYSTEM, longest -> ThreadLocalRandom.current().nextLong(longest + 1),
+                CompletableFuture.delayedExecutor(ClaimCoordinator.LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS), counters);
     }
 
     /**
@@ -85,7 +100,7 @@ public final class Granary implements AutoCloseable {
      * @throws ConfigException if the configuration cannot work, with what to change
      */
     public static Granary open(GranaryConfig config) throws ConfigException {
-        return open(config, Publishing.ALONE, (_, _) -> {});
+        return open(config, PublishMode.ALONE, (_, _) -> {});
     }
 
     /**
@@ -93,12 +108,12 @@ public final class Granary implements AutoCloseable {
      *
      * @param whenPublished hears what became of each entry that was compiled or published here
      */
-    public static Granary open(GranaryConfig config, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
-        return over(config, Stores.open(config), publishing, whenPublished);
+    public static Granary open(GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) throws ConfigException {
+        return over(config, OpenStores.open(config), publishing, whenPublished);
     }
 
-    /** Like {@link #open(GranaryConfig, Publishing, BiConsumer)}, over stores that are open. */
-    static Granary over(GranaryConfig config, Stores stores, Publishing publishing, BiConsumer<Id, StoreResult> whenPublished) {
+    /** Like {@link #open(GranaryConfig, PublishMode, BiConsumer)}, over stores that are open. */
+    public static Granary over(GranaryConfig config, OpenStores stores, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished) {
         return new Granary(config, stores, publishing, whenPublished);
     }
 
@@ -113,18 +128,18 @@ public final class Granary implements AutoCloseable {
     }
 
     /** Like {@link #primitive}, and tells where it came from and how long that took. */
-    public <D extends PrimitiveDescriptor, P extends Primitive> Obtained<P> obtain(Engine<D, P> engine, D descriptor)
+    public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(Engine<D, P> engine, D descriptor)
             throws CompileException {
         long start = System.nanoTime();
-        Source[] source = {Source.MEMORY};
+        PrimitiveSource[] source = {PrimitiveSource.MEMORY};
         OptionalInt[] layer = {OptionalInt.empty()};
         Primitive primitive = memory.get(descriptor, _ -> {
-            LookUp.Found<P> found = lookUp.find(engine, descriptor);
+            PrimitiveLookup.Found<P> found = lookUp.find(engine, descriptor);
             source[0] = found.source();
             layer[0] = found.layer();
             return kept(found.primitive());
         });
-        return new Obtained<>(own(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
+        return new LookupResult<>(own(primitive), source[0], layer[0], Duration.ofNanos(System.nanoTime() - start));
     }
 
     /**
@@ -175,7 +190,7 @@ public final class Granary implements AutoCloseable {
             try {
                 layer.tier().cache().load(CONNECTING);
             } catch (Throwable e) { // left to the look-ups, as documented
-                WarnOnce.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
+                LogOnce.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
             }
         });
     }
@@ -200,7 +215,7 @@ public final class Granary implements AutoCloseable {
     }
 
     /** The buckets that this may be waiting for, for tools that show progress. */
-    public Waits waits() {
+    public SilenceMonitor waits() {
         return waits;
     }
 

@@ -9,8 +9,17 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.lookup.CompileTimeEstimate;
+import dev.granary.coordinator.lookup.LayerClient;
+import dev.granary.coordinator.lookup.LookupTimeBudget;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.coordinator.stores.OpenLayer;
+import dev.granary.coordinator.stores.OpenStores;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -68,10 +77,10 @@ class BackgroundErrorsTest {
         ErrorBucket bucket = new ErrorBucket(kind);
         GranaryConfig config = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").flushLimit(TestNode.LONG).build();
         AtomicReference<@Nullable StoreResult> published = new AtomicReference<>();
-        try (Granary granary = Granary.over(config, Stores.open(config, List.of(bucket), InstantSource.system()), Publishing.ALONE,
+        try (Granary granary = Granary.over(config, OpenStores.open(config, List.of(bucket), InstantSource.system()), PublishMode.ALONE,
                 (_, result) -> published.set(result))) {
             granary.connect();
-            assertEquals(Source.COMPILED, granary.obtain(new FakeEngine("one"), A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(new FakeEngine("one"), A).source());
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(List.of(1L, 1L), List.of(layer.results().unavailable(), granary.statistics().leftForLater()));
@@ -87,12 +96,12 @@ class BackgroundErrorsTest {
         CountDownLatch loud = new CountDownLatch(1);
         Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((_, _) -> loud.countDown());
-        BucketLayer named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
+        BucketConfig named = new TestNode(directory, new FakeBucket()).config().bucket("s3://test").build().buckets().getFirst();
         ErrorBucket bucket = new ErrorBucket("OutOfMemoryError");
         Id id = TestEntries.id("probed");
-        CompileCost cost = new CompileCost();
-        Worth worth = new Worth(cost, Duration.ZERO); // so that it is asked behind the caller only
-        try (Asking asking = new Asking(new Layer(named, new Tier(bucket), Optional.empty(), List.of()), cost, worth)) {
+        CompileTimeEstimate cost = new CompileTimeEstimate();
+        LookupTimeBudget worth = new LookupTimeBudget(cost, Duration.ZERO); // so that it is asked behind the caller only
+        try (LayerClient asking = new LayerClient(new OpenLayer(named, new CountingCache(bucket), Optional.empty(), List.of()), cost, worth)) {
             for (int probes = 1; probes <= 3; probes++) {
                 asking.ask(id, TestNode.LONG.toNanos());
                 while (asking.statistics().results().unavailable() < probes) { // a probe that is under way is waited for, others are skipped

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -138,7 +140,7 @@ class BehindTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, bucket.entries.size());
         }
-        assertEquals(20, node.sessionFiles(Outbox.DIRECTORY).size());
+        assertEquals(20, node.sessionFiles(UploadOutbox.DIRECTORY).size());
     }
 
     @Test
@@ -149,7 +151,7 @@ class BehindTest {
         for (int i = 0; i < 12; i++) {
             granary.primitive(engine, FakeDescriptor.of("k" + i));
         }
-        while (node.sessionFiles(Outbox.DIRECTORY).size() < 12) {
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 12) {
             Thread.onSpinWait();
         }
         granary.close();
@@ -157,6 +159,6 @@ class BehindTest {
             Thread.onSpinWait();
         }
         assertEquals(12, granary.statistics().leftForLater());
-        assertEquals(12, new Totals(node.directory).read().get("compiled"));
+        assertEquals(12, new LifetimeStatistics(node.directory).read().get("compiled"));
     }
 }

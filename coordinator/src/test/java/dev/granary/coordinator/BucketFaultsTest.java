@@ -12,6 +12,11 @@ import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -132,22 +137,22 @@ class BucketFaultsTest {
         private Granary open(BucketTier over) throws Exception {
             GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", local + "-no-configuration"))
                     .directory(local).bucket("s3://kernels").build();
-            return Granary.over(config, Stores.open(config, List.of(over), InstantSource.system()),
-                    Publishing.ALONE, published::put);
+            return Granary.over(config, OpenStores.open(config, List.of(over), InstantSource.system()),
+                    PublishMode.ALONE, published::put);
         }
 
         void lookUp(FaultPlan plan) throws Exception {
             bucket.faulty.plan(plan);
             try (Granary granary = open(tier)) {
                 long start = System.nanoTime();
-                Obtained<FakePrimitive> obtained = granary.obtain(engine, A);
+                LookupResult<FakePrimitive> obtained = granary.obtain(engine, A);
                 assertTrue(System.nanoTime() - start < limit.plus(HANG).toNanos(), "the look-up hung");
-                boolean isCompiled = obtained.source() == Source.COMPILED;
-                assertTrue(isCompiled || obtained.source() == Source.BUCKET);
+                boolean isCompiled = obtained.source() == PrimitiveSource.COMPILED;
+                assertTrue(isCompiled || obtained.source() == PrimitiveSource.BUCKET);
                 assertTrue(before == Before.ENTRY || isCompiled, "there was nothing to restore");
                 assertEquals(FakeEngine.binaries(A, isCompiled ? "one" : "elsewhere"), obtained.primitive().getBinaries(BinaryKind.KERNEL));
                 assertEquals(List.of(isCompiled ? 1 : 0, isCompiled ? 0 : 1), List.of(engine.compiles.get(), engine.restores.get()));
-                assertEquals(Source.MEMORY, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)), "publishing hung");
                 bucket.awaitIdle();
                 compare(granary.statistics(), isCompiled);
@@ -184,7 +189,7 @@ class BucketFaultsTest {
         void another() throws Exception {
             FakeEngine next = new FakeEngine("two");
             try (Granary granary = open(bucket.sound())) {
-                assertEquals(Source.LOCAL, granary.obtain(next, A).source());
+                assertEquals(PrimitiveSource.LOCAL, granary.obtain(next, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG));
                 assertEquals(0, granary.statistics().leftForLater());
             }
@@ -220,12 +225,12 @@ class BucketFaultsTest {
 
     private void trouble(FaultPlan first, FaultPlan second) throws Exception {
         try (Run run = new Run(Before.ENTRY, "trouble", FaultyBucket.LONG); Granary granary = run.open(run.tier)) {
-            assertEquals(Source.BUCKET, granary.obtain(run.engine, A).source());
+            assertEquals(PrimitiveSource.BUCKET, granary.obtain(run.engine, A).source());
             int kernels = 0;
             for (FaultPlan plan : List.of(first, second)) {
                 run.bucket.faulty.plan(plan);
                 for (int i = 0; i < 20; i++) {
-                    assertEquals(Source.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + kernels++)).source());
+                    assertEquals(PrimitiveSource.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + kernels++)).source());
                 }
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
             }
@@ -250,7 +255,7 @@ class BucketFaultsTest {
             run.bucket.faulty.plan(FaultPlan.when(request -> request.operation().equals("LIST") || request.operation().equals("GET"),
                     new Fault.Lost(Fault.DENIED)));
             for (int i = 0; i < 30; i++) {
-                assertEquals(Source.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
             assertEquals(30, granary.statistics().layers().getFirst().results().stored());

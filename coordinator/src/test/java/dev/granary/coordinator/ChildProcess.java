@@ -15,12 +15,12 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
 /** A process of its own that uses a local directory, and mostly ends badly. */
-final class ChildProcess {
+public final class ChildProcess {
     /** Restores the entry of {@code a}, during which the driver ends the process. */
     static final String DIES_IN_RESTORE = "dies-in-restore";
 
     /** Compiles {@code a} against a bucket that hangs, says so, and waits to be killed. */
-    static final String WAITS_IN_UPLOAD = "waits-in-upload";
+    public static final String WAITS_IN_UPLOAD = "waits-in-upload";
 
     /** Opens a Granary beside others and tells how many uploads it took over. */
     static final String TELLS_ADOPTED = "tells-adopted";
@@ -83,7 +83,7 @@ final class ChildProcess {
     }
 
     /** Starts a child in that role. */
-    static Process start(String role, Path directory) throws IOException {
+    public static Process start(String role, Path directory) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
                 ChildProcess.class.getName(), role, directory.toString()));
@@ -91,7 +91,7 @@ final class ChildProcess {
     }
 
     /** Waits until the child says that. */
-    static void awaitLine(Process child, String expected) throws IOException {
+    public static void awaitLine(Process child, String expected) throws IOException {
         try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8))) {
             String line = out.readLine();
             if (!expected.equals(line)) {

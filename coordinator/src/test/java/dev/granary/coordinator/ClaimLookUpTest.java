@@ -8,10 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.ClaimResult;
-import dev.granary.local.ClaimResult.Mine;
-import dev.granary.local.ClaimResult.Stage;
-import dev.granary.local.LocalClaims;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.ClaimResult.Mine;
+import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.claim.LocalClaims;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -102,7 +105,7 @@ class ClaimLookUpTest {
     void fromTheBucket() throws Exception {
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere")));
         try (Granary granary = node.open()) {
-            assertEquals(Source.BUCKET, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.BUCKET, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertFree(A);
         }
@@ -149,15 +152,15 @@ class ClaimLookUpTest {
             await(go);
         };
         try (Granary first = node.open(); Granary second = node.open()) {
-            FutureTask<Source> holder = start(() -> first.obtain(engine, A).source()).task();
+            FutureTask<PrimitiveSource> holder = start(() -> first.obtain(engine, A).source()).task();
             compiling.await();
             Started waiter = start(() -> second.obtain(engine, A).source());
             while (waiter.thread().getState() != Thread.State.TIMED_WAITING) {
                 Thread.onSpinWait();
             }
             go.countDown();
-            assertEquals(Source.COMPILED, holder.get());
-            assertEquals(Source.LOCAL, waiter.task().get());
+            assertEquals(PrimitiveSource.COMPILED, holder.get());
+            assertEquals(PrimitiveSource.LOCAL, waiter.task().get());
             GranaryStatistics counted = second.statistics();
             assertEquals(List.of(1L, 0L, 0L), List.of(counted.local().hits(), counted.local().misses(),
                     counted.layers().getFirst().results().misses()));
@@ -166,13 +169,13 @@ class ClaimLookUpTest {
         }
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.loads.get(), "the machine asked the bucket once");
-        assertEquals(1, new Totals(node.directory).read().get("waited"));
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waited"));
     }
 
-    private record Started(Thread thread, FutureTask<Source> task) {}
+    private record Started(Thread thread, FutureTask<PrimitiveSource> task) {}
 
-    private static Started start(Callable<Source> work) {
-        FutureTask<Source> task = new FutureTask<>(work);
+    private static Started start(Callable<PrimitiveSource> work) {
+        FutureTask<PrimitiveSource> task = new FutureTask<>(work);
         Thread thread = new Thread(task, "looks up");
         thread.start();
         return new Started(thread, task);
@@ -192,13 +195,13 @@ class ClaimLookUpTest {
         node.localWait = Duration.ofMillis(20);
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.open()) {
-            assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics counted = granary.statistics();
             assertEquals(List.of(0L, 1L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
             assertEquals(List.of(0L, 1L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
         }
-        assertEquals(1, new Totals(node.directory).read().get("waits-given-up"));
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
     }
 
     @Test
@@ -210,14 +213,14 @@ class ClaimLookUpTest {
         assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.openWithoutBucket()) {
-            assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertEquals(List.of(1L, 0L), List.of(granary.statistics().quarantined(), granary.statistics().waitsGivenUp()));
         }
         node.now = node.now.plus(Duration.ofDays(2));
         FakeEngine updated = new FakeEngine("two");
         updated.restoring = FakeEngine.Restores.REFUSES;
         try (Granary granary = node.open()) {
-            assertEquals(Source.COMPILED, granary.obtain(updated, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
             assertEquals(List.of(1L, 0L), List.of(granary.statistics().refusedByDriver(), granary.statistics().waitsGivenUp()));
         }
     }
@@ -231,7 +234,7 @@ class ClaimLookUpTest {
         }
         node.localWait = TestNode.LONG;
         try (Granary granary = node.openWithoutBucket()) {
-            assertEquals(Source.LOCAL, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
         }
         assertFalse(Files.exists(node.directory.resolve("claims")));
     }
@@ -241,11 +244,11 @@ class ClaimLookUpTest {
     void unavailable() throws Exception {
         Files.createDirectory(node.directory.resolve("claims"));
         try (Granary granary = node.open()) {
-            assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().local().stored());
             assertEquals(1, granary.statistics().claimsUnavailable());
         }
-        assertEquals(1, new Totals(node.directory).read().get("claims-unavailable"));
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("claims-unavailable"));
     }
 }

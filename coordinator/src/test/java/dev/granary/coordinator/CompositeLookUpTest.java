@@ -3,6 +3,9 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -92,7 +95,7 @@ class CompositeLookUpTest {
             assertKernels(granary, 0, 6, 0, 2);
         }
         assertEquals(7, driver.compiles());
-        Map<String, Long> totals = new Totals(node.directory).read();
+        Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
         assertEquals(List.of(0L, 4L, 1L, 7L, 0L, 6L, 3L, 2L, 0L),
                 List.of("primitive-hits", "primitives-created", "nested-hits", "nested-created", "kernel-hits", "local-hits", "bucket-hits",
                                 "compiled", "compiled-again").stream().map(totals::get).toList());
@@ -147,7 +150,7 @@ class CompositeLookUpTest {
         }
         try (Granary granary = node.open(); OpenClEngine engine = driver.open()) {
             assertTrue(node.bucket.entries.containsKey(Twins.program(engine.target()).getId()));
-            assertEquals(Source.LOCAL, granary.obtain(engine, Twins.program(engine.target())).source());
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, Twins.program(engine.target())).source());
         }
         assertEquals(1, driver.compiles());
     }
@@ -183,7 +186,7 @@ class CompositeLookUpTest {
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(4, driver.compiles());
-        assertEquals(3, new Totals(node.directory).read().get("compiled-again"));
+        assertEquals(3, new LifetimeStatistics(node.directory).read().get("compiled-again"));
         assertEquals(0, bucket.stores.get());
     }
 

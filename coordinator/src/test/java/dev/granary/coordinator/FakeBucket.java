@@ -12,16 +12,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A bucket in memory that several Granaries share, with the moods of a real one. The first entry of an id stays. */
-final class FakeBucket implements PersistentCache {
-    final Map<Id, Entry> entries = new ConcurrentHashMap<>();
-    final AtomicInteger loads = new AtomicInteger();
-    final AtomicInteger stores = new AtomicInteger();
+public final class FakeBucket implements PersistentCache {
+    public final Map<Id, Entry> entries = new ConcurrentHashMap<>();
+    public final AtomicInteger loads = new AtomicInteger();
+    public final AtomicInteger stores = new AtomicInteger();
     final CountDownLatch storing = new CountDownLatch(1);
-    final CountDownLatch released = new CountDownLatch(1);
-    volatile Mood mood = Mood.WORKS;
+    public final CountDownLatch released = new CountDownLatch(1);
+    public volatile Mood mood = Mood.WORKS;
 
     /** How it answers. */
-    enum Mood {
+    public enum Mood {
         WORKS,
         IS_DOWN,
         IS_DAMAGED,

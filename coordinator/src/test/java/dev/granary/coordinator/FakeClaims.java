@@ -1,13 +1,13 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Id;
-import dev.granary.local.ClaimResult;
+import dev.granary.local.claim.ClaimResult;
 import java.util.function.Function;
 
 /** Claims on one id that answer what they are told, and a claim that remembers what was done with it. */
-final class FakeClaims implements Function<Id, ClaimResult> {
-    final Mine mine = new Mine();
-    ClaimResult answer = mine;
+public final class FakeClaims implements Function<Id, ClaimResult> {
+    public final Mine mine = new Mine();
+    public ClaimResult answer = mine;
     int asked;
 
     @Override
@@ -16,9 +16,9 @@ final class FakeClaims implements Function<Id, ClaimResult> {
         return answer;
     }
 
-    static final class Mine implements ClaimResult.Mine {
-        boolean awaitsLaunch;
-        boolean isClosed;
+    public static final class Mine implements ClaimResult.Mine {
+        public boolean awaitsLaunch;
+        public boolean isClosed;
 
         @Override
         public void awaitLaunch() {

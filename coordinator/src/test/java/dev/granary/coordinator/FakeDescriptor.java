@@ -6,12 +6,12 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 
 /** Describes nothing but its name. */
-record FakeDescriptor(String name, Id getId) implements PrimitiveDescriptor {
-    static FakeDescriptor of(String name) {
+public record FakeDescriptor(String name, Id getId) implements PrimitiveDescriptor {
+    public static FakeDescriptor of(String name) {
         return new FakeDescriptor(name, TestEntries.id(name));
     }
 
-    static FakeDescriptor notCacheable(String name) {
+    public static FakeDescriptor notCacheable(String name) {
         return new FakeDescriptor(name, Id.notCacheable("a test says so"));
     }
 

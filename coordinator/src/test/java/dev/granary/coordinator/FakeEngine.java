@@ -13,19 +13,19 @@ import dev.granary.cache.contract.TestEntries;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An engine that counts, and does with binaries what it is told. */
-final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
+public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     /** The exit status of a process whose driver died. */
     static final int DEATH = 134;
 
-    final AtomicInteger compiles = new AtomicInteger();
-    final AtomicInteger restores = new AtomicInteger();
+    public final AtomicInteger compiles = new AtomicInteger();
+    public final AtomicInteger restores = new AtomicInteger();
     private final String version;
-    volatile Restores restoring = Restores.ACCEPTS;
-    volatile Binaries giving = Binaries.AT_ONCE;
-    volatile Runnable beforeCompile = () -> {};
+    public volatile Restores restoring = Restores.ACCEPTS;
+    public volatile Binaries giving = Binaries.AT_ONCE;
+    public volatile Runnable beforeCompile = () -> {};
 
     /** What becomes of binaries. */
-    enum Restores {
+    public enum Restores {
         ACCEPTS,
         REFUSES,
         RECOMPILES,
@@ -34,14 +34,14 @@ final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     }
 
     /** When a compiled primitive gives its binaries. */
-    enum Binaries {
+    public enum Binaries {
         AT_ONCE,
         AFTER_LAUNCH,
         NEVER
     }
 
     /** An engine whose binaries tell {@code version}. */
-    FakeEngine(String version) {
+    public FakeEngine(String version) {
         this.version = version;
     }
 
@@ -78,7 +78,7 @@ final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     @Override
     public void close() {}
 
-    static KernelBinaries binaries(FakeDescriptor descriptor, String version) {
+    public static KernelBinaries binaries(FakeDescriptor descriptor, String version) {
         return KernelBinaries.of((descriptor.name() + " by " + version).getBytes(UTF_8));
     }
 

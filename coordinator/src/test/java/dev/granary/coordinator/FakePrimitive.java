@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A primitive whose binaries are whole at once, or when {@link #launch} is called. */
-final class FakePrimitive implements Primitive {
+public final class FakePrimitive implements Primitive {
     static final Duration COMPILE_TIME = Duration.ofMillis(700);
 
     private final FakeDescriptor descriptor;
@@ -66,7 +66,7 @@ final class FakePrimitive implements Primitive {
     }
 
     /** The first launch: the driver has compiled everything now. */
-    synchronized void launch() {
+    public synchronized void launch() {
         isComplete = true;
         actions.forEach(Runnable::run);
         actions.clear();

@@ -1,17 +1,18 @@
 package dev.granary.coordinator;
 
+import dev.granary.cache.support.Ticker;
 import java.time.Duration;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /** A monotonic clock that only pauses move, and what happens at its moments. */
-final class FakeTime implements MonotonicTime {
+public final class FakeTime implements Ticker {
     long nanos = -Duration.ofDays(1).toNanos(); // as on machines whose clock counts from anywhere
-    long longestPause;
+    public long longestPause;
     private final NavigableMap<Long, Runnable> events = new TreeMap<>();
 
     /** Lets {@code event} happen so much later. */
-    void after(Duration time, Runnable event) {
+    public void after(Duration time, Runnable event) {
         events.put(nanos + time.toNanos(), event);
     }
 
@@ -21,12 +22,12 @@ final class FakeTime implements MonotonicTime {
     }
 
     @Override
-    public void pause(long pause) {
-        longestPause = Math.max(longestPause, pause);
-        pass(pause);
+    public void pause(Duration pause) {
+        longestPause = Math.max(longestPause, pause.toNanos());
+        pass(pause.toNanos());
     }
 
-    void pass(long time) {
+    public void pass(long time) {
         nanos += time;
         while (!events.isEmpty() && events.firstKey() <= nanos) {
             events.pollFirstEntry().getValue().run();

@@ -9,12 +9,12 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
@@ -86,14 +86,14 @@ final class FaultyBucket implements AutoCloseable {
 
     /** Changes one bit in the middle of an entry's object. */
     void damage(Entry entry) {
-        try (ObjectStore store = ObjectStores.open(config(LONG).build())) {
+        try (ObjectStore store = ObjectStoreFactory.open(config(LONG).build())) {
             List<String> keys = new ArrayList<>();
             store.list(prefix, object -> keys.add(object.key()));
             String key = keys.stream().filter(name -> name.contains(entry.id().hash().hex())).findFirst().orElseThrow();
             GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 20));
             byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
             body[body.length / 2] ^= 1;
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, found.etag(), body, Marks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE));
         }
     }
 

@@ -5,24 +5,26 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.coordinator.stores.OpenLayer;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /** A bucket whose look-ups are answered when the test gives the answer, or the error, and until then not at all. It stores nothing. Thread-safe. */
-final class GateBucket implements PersistentCache {
-    final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
-    final BlockingQueue<Id> asked = new LinkedBlockingQueue<>();
+public final class GateBucket implements PersistentCache {
+    public final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
+    public final BlockingQueue<Id> asked = new LinkedBlockingQueue<>();
 
     /** A layer with this bucket, which is named as configured. */
-    Layer as(BucketLayer named) {
-        return new Layer(named, new Tier(this), Optional.empty(), List.of());
+    public OpenLayer as(BucketConfig named) {
+        return new OpenLayer(named, new CountingCache(this), Optional.empty(), List.of());
     }
 
     /** Answers so many look-ups, those that wait and later ones. */
-    void answer(int times) {
+    public void answer(int times) {
         for (int i = 0; i < times; i++) {
             answers.add(LoadResult.ABSENT);
         }

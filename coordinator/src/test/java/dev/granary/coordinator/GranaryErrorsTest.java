@@ -22,6 +22,10 @@ import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.OpenStores;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -182,7 +186,7 @@ class GranaryErrorsTest {
         TestNode node = new TestNode(directory.resolve("local"), bucket);
         GranaryConfig config = node.config().bucket("s3://test").flushLimit(TestNode.LONG).localWait(TestNode.LONG).build();
         BiConsumer<Id, StoreResult> listener = (_, _) -> at(Place.LISTENER);
-        return Granary.over(config, Stores.open(config, List.of(breaking), () -> node.now), Publishing.ALONE, listener);
+        return Granary.over(config, OpenStores.open(config, List.of(breaking), () -> node.now), PublishMode.ALONE, listener);
     }
 
     /** Each key is had at once, here and by another of this machine, which would have to wait for a claim that was left. */
@@ -315,7 +319,7 @@ class GranaryErrorsTest {
         int more = 3;
         TestNode node = new TestNode(directory.resolve("local"), bucket);
         try (Granary granary = node.openWithoutBucket()) {
-            for (int i = 0; i < WriteBehind.MOST_INCOMPLETE + more; i++) {
+            for (int i = 0; i < WriteBehindQueue.MOST_INCOMPLETE + more; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
             }
             while (granary.statistics().local().stored() < more) {
@@ -323,7 +327,7 @@ class GranaryErrorsTest {
             }
             assertEquals(more, granary.statistics().local().stored());
             try (Granary another = node.openWithoutBucket()) {
-                assertEquals(Source.LOCAL, another.obtain(engine, FakeDescriptor.of("k" + (more - 1))).source());
+                assertEquals(PrimitiveSource.LOCAL, another.obtain(engine, FakeDescriptor.of("k" + (more - 1))).source());
             }
             assertEquals(0, granary.statistics().dropped());
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,13 +65,13 @@ class LocalDirectoryTest {
             }
             FakeDescriptor b = FakeDescriptor.of("b");
             try (Granary granary = node.open()) {
-                assertEquals(Source.LOCAL, granary.obtain(engine, A).source());
-                assertEquals(Source.COMPILED, granary.obtain(engine, b).source());
+                assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, b).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().refused());
                 assertEquals(1, granary.statistics().layers().getFirst().results().stored());
                 bucket.mood = FakeBucket.Mood.IS_DOWN;
-                assertEquals(Source.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(0, granary.statistics().leftForLater(), "nobody could find it later");
                 assertEquals(1, granary.statistics().dropped());

@@ -13,11 +13,14 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.admin.Doctor;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.local.EvictionPolicy;
-import dev.granary.local.LocalConfig;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
@@ -57,14 +60,14 @@ class PersistentCacheSeedTest {
         return all;
     }
 
-    private Source get(GranaryConfig config, FakeDescriptor descriptor) throws Exception {
+    private PrimitiveSource get(GranaryConfig config, FakeDescriptor descriptor) throws Exception {
         try (Granary granary = Granary.open(config)) {
             return granary.obtain(engine, descriptor).source();
         }
     }
 
     private static List<Catalog.Listed> entries(GranaryConfig config) throws Exception {
-        try (Inventory inventory = Inventory.ofLocal(config)) {
+        try (TierInventory inventory = TierInventory.ofLocal(config)) {
             return inventory.entries();
         }
     }
@@ -79,11 +82,11 @@ class PersistentCacheSeedTest {
         GranaryConfig byCall = GranaryConfig.builder().environment(environment(Map.of())).directory(home.resolve("call")).build();
         GranaryConfig byEnvironment = GranaryConfig.builder()
                 .environment(environment(Map.of("GRANARY_DIR", home.resolve("environment").toString()))).build();
-        assertEquals(Source.COMPILED, get(byCall, A));
+        assertEquals(PrimitiveSource.COMPILED, get(byCall, A));
         assertFalse(Files.exists(home.resolve("environment")));
-        assertEquals(Source.COMPILED, get(byEnvironment, A), "another directory holds nothing of the first");
-        assertEquals(Source.LOCAL, get(byCall, A));
-        assertEquals(Source.LOCAL, get(byEnvironment, A));
+        assertEquals(PrimitiveSource.COMPILED, get(byEnvironment, A), "another directory holds nothing of the first");
+        assertEquals(PrimitiveSource.LOCAL, get(byCall, A));
+        assertEquals(PrimitiveSource.LOCAL, get(byEnvironment, A));
         assertEquals(List.of(1, 1), List.of(entries(byCall).size(), entries(byEnvironment).size()));
         assertFalse(Files.exists(home.resolve(".cache")), "nothing lies at the usual place");
     }
@@ -113,20 +116,20 @@ class PersistentCacheSeedTest {
         GranaryConfig byEnvironment = with(Map.of("GRANARY_CAPACITY", "0")).build();
         for (GranaryConfig off : List.of(byCall, byEnvironment)) {
             try (Granary granary = Granary.open(off)) {
-                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
-                assertEquals(Source.MEMORY, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, A).source());
                 granary.setPrimitiveCacheCapacity(0);
-                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(0, granary.statistics().local().stored());
             }
             assertFalse(Files.exists(off.directory()), "not even its directory");
         }
         GranaryConfig on = with(Map.of()).build();
-        assertEquals(Source.COMPILED, get(on, A));
-        assertEquals(Source.COMPILED, get(byCall, A), "it is not read");
+        assertEquals(PrimitiveSource.COMPILED, get(on, A));
+        assertEquals(PrimitiveSource.COMPILED, get(byCall, A), "it is not read");
         assertEquals(1, entries(byCall).size(), "a tool that looks evicts nothing either");
-        assertEquals(Source.LOCAL, get(on, A), "it was not evicted");
+        assertEquals(PrimitiveSource.LOCAL, get(on, A), "it was not evicted");
         assertTrue(Doctor.examine(byCall).stream().anyMatch(check -> check.toString().contains("the capacity is 0")));
     }
 
@@ -137,11 +140,11 @@ class PersistentCacheSeedTest {
         TestNode node = new TestNode(home.resolve("local"), bucket);
         GranaryConfig off = node.config().bucket("s3://test").capacity("0").flushLimit(TestNode.LONG).build();
         try (Granary granary = node.open(off)) {
-            assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
         }
         assertInstanceOf(StoreResult.Stored.class, node.published.get(A.getId()));
         try (Granary next = node.open(off)) {
-            assertEquals(Source.BUCKET, next.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.BUCKET, next.obtain(engine, A).source());
             assertTrue(next.flush(TestNode.LONG));
         }
         assertFalse(Files.exists(node.directory));
@@ -176,7 +179,7 @@ class PersistentCacheSeedTest {
     void keyIsKept() throws Exception {
         GranaryConfig config = with(Map.of()).build();
         get(config, A);
-        try (Inventory inventory = Inventory.ofLocal(config); Arena memory = Arena.ofConfined()) {
+        try (TierInventory inventory = TierInventory.ofLocal(config); Arena memory = Arena.ofConfined()) {
             LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, inventory.read(inventory.entries().getFirst(), memory));
             assertEquals(A.getId(), hit.entry().id());
             assertEquals(FakeEngine.binaries(A, "x".repeat(300_000)), hit.entry().binaries());
@@ -190,12 +193,12 @@ class PersistentCacheSeedTest {
         Target levelZero = new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
         FakeDescriptor other = new FakeDescriptor("a", Id.builder(levelZero).field("test", "a").build());
         GranaryConfig config = with(Map.of()).build();
-        assertEquals(Source.COMPILED, get(config, A));
-        assertEquals(Source.COMPILED, get(config, other), "the OpenCL entry is none for Level Zero");
-        assertEquals(Source.LOCAL, get(config, A));
-        assertEquals(Source.LOCAL, get(config, other));
+        assertEquals(PrimitiveSource.COMPILED, get(config, A));
+        assertEquals(PrimitiveSource.COMPILED, get(config, other), "the OpenCL entry is none for Level Zero");
+        assertEquals(PrimitiveSource.LOCAL, get(config, A));
+        assertEquals(PrimitiveSource.LOCAL, get(config, other));
         assertEquals(List.of(1L, 1L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(config.directory()).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(config.directory()).build())) {
             List<Catalog.Listed> listed = new ArrayList<>();
             tier.list(listed::add);
             for (Catalog.Listed entry : listed) {
@@ -243,8 +246,8 @@ class PersistentCacheSeedTest {
         FakeEngine shared = new FakeEngine("shared");
         try (Granary granary = node.openWithoutBucket()) {
             for (FakeDescriptor descriptor : ChildProcess.SHARED) {
-                Obtained<FakePrimitive> found = granary.obtain(shared, descriptor);
-                assertEquals(Source.LOCAL, found.source());
+                LookupResult<FakePrimitive> found = granary.obtain(shared, descriptor);
+                assertEquals(PrimitiveSource.LOCAL, found.source());
                 assertEquals(FakeEngine.binaries(descriptor, "shared"), found.primitive().getBinaries(BinaryKind.KERNEL));
             }
         }

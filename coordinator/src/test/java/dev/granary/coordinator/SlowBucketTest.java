@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.channels.SocketChannel;
@@ -51,7 +54,7 @@ class SlowBucketTest {
             Granary.open(config("local", "s3://test/a?endpoint=" + door.endpoint(), "s3://test/b?endpoint=" + door.endpoint() + "&client=minio").build()).close();
             assertNull(door.accept());
             try (Granary granary = Granary.open(config("local", "s3://test?endpoint=" + door.endpoint()).flushLimit(Duration.ZERO).build())) {
-                assertEquals(Source.COMPILED, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
                 assertInstanceOf(SocketChannel.class, door.accept(), "a look-up does connect").close();
             }
         }
@@ -70,8 +73,8 @@ class SlowBucketTest {
             GranaryConfig layered = config("local", "s3://team?endpoint=" + team.endpoint(), second + "&access=read").flushLimit(Duration.ZERO).build();
             try (Granary granary = Granary.open(layered)) {
                 for (FakeDescriptor each : List.of(A, b)) {
-                    Obtained<FakePrimitive> got = granary.obtain(engine, each);
-                    assertEquals(Source.BUCKET, got.source());
+                    LookupResult<FakePrimitive> got = granary.obtain(engine, each);
+                    assertEquals(PrimitiveSource.BUCKET, got.source());
                     assertEquals(OptionalInt.of(1), got.layer());
                 }
                 LayerStatistics silent = granary.statistics().layers().getFirst();
@@ -100,23 +103,23 @@ class SlowBucketTest {
             GranaryConfig without = config("unused", bucket + "&access=read").capacity("0").build();
             try (Granary granary = Granary.open(without)) {
                 granary.setPrimitiveCacheCapacity(0);
-                List<Future<Source>> all = new ArrayList<>();
+                List<Future<PrimitiveSource>> all = new ArrayList<>();
                 for (int i = 0; i < threads; i++) {
                     FakeDescriptor each = FakeDescriptor.of("k" + i);
                     all.add(pool.submit(() -> granary.obtain(engine, each).source()));
                 }
-                for (Future<Source> one : all) {
-                    assertEquals(Source.COMPILED, one.get());
+                for (Future<PrimitiveSource> one : all) {
+                    assertEquals(PrimitiveSource.COMPILED, one.get());
                 }
                 assertEquals(0, granary.statistics().layers().getFirst().skipped(), "while nothing is known it is asked");
                 for (int i = 0; i < 3; i++) { // their time for compiling pays for no question yet
-                    assertEquals(Source.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
+                    assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("later " + i)).source());
                 }
                 assertEquals(3, granary.statistics().layers().getFirst().skipped());
                 assertEquals(threads, granary.statistics().layers().getFirst().results().misses());
 
                 server.delay = Duration.ZERO;
-                while (granary.obtain(engine, A).source() != Source.BUCKET) {
+                while (granary.obtain(engine, A).source() != PrimitiveSource.BUCKET) {
                     Thread.onSpinWait();
                 }
                 assertEquals(1, hits(granary, 0));
@@ -149,7 +152,7 @@ class SlowBucketTest {
             assertEquals(1, server.puts.get());
             assertEquals(1, log.toString(StandardCharsets.UTF_8).lines().filter(line -> line.contains("s3://refusing")).count(), log::toString);
             try (Granary next = Granary.open(config)) {
-                assertEquals(Source.LOCAL, next.obtain(engine, FakeDescriptor.of("k7")).source());
+                assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, FakeDescriptor.of("k7")).source());
             }
         }
     }
@@ -160,7 +163,7 @@ class SlowBucketTest {
         try (TinyS3 server = new TinyS3()) {
             List<StoreResult> told = new ArrayList<>();
             GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
-            try (Granary granary = Granary.open(config, Publishing.ALONE, (_, result) -> told.add(result))) {
+            try (Granary granary = Granary.open(config, PublishMode.ALONE, (_, result) -> told.add(result))) {
                 granary.connect(); // so that the client is loaded, and the look-up does not go on without an answer
                 server.gets.set(0);
                 granary.primitive(engine, A);

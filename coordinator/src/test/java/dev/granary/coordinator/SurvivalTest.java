@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.LocalConfig;
+import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,7 +49,7 @@ class SurvivalTest {
         for (String name : names) {
             granary.primitive(engine, FakeDescriptor.of(name));
         }
-        while (node.sessionFiles(Outbox.DIRECTORY).size() < names.length) {
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < names.length) {
             Thread.onSpinWait();
         }
         granary.close();
@@ -79,7 +83,7 @@ class SurvivalTest {
                 granary.flush(TestNode.LONG);
                 assertEquals(2, granary.statistics().leftForLater());
             }
-            assertEquals(2, node.sessionFiles(Outbox.DIRECTORY).size());
+            assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         bucket.mood = FakeBucket.Mood.WORKS;
         try (Granary next = node.open()) {
@@ -87,7 +91,7 @@ class SurvivalTest {
             assertEquals(2, next.statistics().adopted());
         }
         assertEquals(2, bucket.entries.size());
-        assertEquals(List.of(), node.sessionFiles(Outbox.DIRECTORY));
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
 
     @Test
@@ -127,12 +131,12 @@ class SurvivalTest {
     @DisplayName("R21 what another made of a dead session is ignored or removed, and the sound uploads are done")
     void damagedSession() throws Exception {
         leaveBehind("s3://test", "a");
-        Path outbox = Objects.requireNonNull(node.sessionFiles(Outbox.DIRECTORY).getFirst().getParent());
+        Path outbox = Objects.requireNonNull(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
         Files.write(outbox.resolve("f".repeat(64)), new byte[] {0, 7, 's'});
         Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
-        Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(Outbox.DIRECTORY).getFirst()));
+        Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
         Files.writeString(outbox.resolve("half.part"), "half");
-        Path marks = Files.createDirectories(outbox.resolveSibling(Quarantine.TRYING));
+        Path marks = Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.TRYING));
         Files.writeString(marks.resolve("notes"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(node.directory.resolve("sessions").resolve("strange").resolve("lock"));
@@ -149,14 +153,14 @@ class SurvivalTest {
     @DisplayName("R21 an entry that left the local tier before its upload is counted as dropped, not tried for ever")
     void evictedBeforeUpload() throws Exception {
         leaveBehind("s3://test", "a");
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(node.directory).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(node.directory).build())) {
             tier.clear();
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(1, next.statistics().dropped());
         }
-        assertEquals(List.of(), node.sessionFiles(Outbox.DIRECTORY));
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
 
     @Test
@@ -171,13 +175,13 @@ class SurvivalTest {
             for (TestNode other : List.of(node, same)) {
                 try (Granary second = other.open("s3://test", SOON)) {
                     assertEquals(0, second.statistics().adopted());
-                    assertEquals(Source.LOCAL, second.obtain(engine, A).source());
+                    assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
                 }
             }
             Process child = ChildProcess.start(ChildProcess.TELLS_ADOPTED, node.directory);
             ChildProcess.awaitLine(child, "0");
             child.waitFor();
-            assertEquals(1, node.sessionFiles(Outbox.DIRECTORY).size());
+            assertEquals(1, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
     }
 
@@ -237,18 +241,18 @@ class SurvivalTest {
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "one")));
         int restoresBefore = engine.restores.get();
         try (Granary next = node.open()) {
-            assertEquals(Source.COMPILED, next.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, next.obtain(engine, A).source());
             assertEquals(2, next.statistics().quarantined(), "in both tiers");
         }
         assertEquals(restoresBefore, engine.restores.get());
         try (Granary another = node.open()) {
-            assertEquals(Source.COMPILED, another.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, another.obtain(engine, A).source());
             node.now = node.now.plus(Duration.ofHours(25));
             another.setPrimitiveCacheCapacity(0);
-            assertEquals(Source.LOCAL, another.obtain(engine, A).source(), "a day has passed in this process");
+            assertEquals(PrimitiveSource.LOCAL, another.obtain(engine, A).source(), "a day has passed in this process");
         }
         try (Granary later = node.open()) {
-            assertEquals(Source.LOCAL, later.obtain(engine, A).source(), "a day has passed between processes");
+            assertEquals(PrimitiveSource.LOCAL, later.obtain(engine, A).source(), "a day has passed between processes");
             assertEquals(0, later.statistics().quarantined());
         }
     }
@@ -261,10 +265,10 @@ class SurvivalTest {
         }
         assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
         try (Granary rebuilt = node.openWithoutBucket()) {
-            assertEquals(Source.COMPILED, rebuilt.obtain(new FakeEngine("two"), A).source());
+            assertEquals(PrimitiveSource.COMPILED, rebuilt.obtain(new FakeEngine("two"), A).source());
         }
         try (Granary next = node.openWithoutBucket()) {
-            assertEquals(Source.LOCAL, next.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, A).source());
             assertEquals(0, next.statistics().quarantined());
         }
     }

@@ -9,20 +9,21 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.PackedBucket;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
-import dev.granary.s3.pack.Manifest;
-import dev.granary.s3.pack.ManifestLog;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.PackManifestLog;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
@@ -37,11 +38,11 @@ import java.util.stream.IntStream;
 
 /** Machines with directories of their own, and one bucket on a real server, with a log of what it was asked. */
 public final class TestFleet implements AutoCloseable {
-    static final String NAMESPACE = TestEntries.TARGET.path();
+    public static final String NAMESPACE = TestEntries.TARGET.path();
 
     final EmbeddedS3 server;
-    final FaultyS3 way;
-    final FakeEngine engine = new FakeEngine("one");
+    public final FaultyS3 way;
+    public final FakeEngine engine = new FakeEngine("one");
     final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
     private final Path directory;
     private int seen;
@@ -68,24 +69,24 @@ public final class TestFleet implements AutoCloseable {
         return S3Config.builder("kernels").prefix("ci").endpoint(server.endpoint()).credentials(server.accessKey(), server.secretKey()).build();
     }
 
-    GranaryConfig.Builder config(String machine) throws ConfigException {
+    public GranaryConfig.Builder config(String machine) throws ConfigException {
         return config(machine, "s3://kernels/ci");
     }
 
-    GranaryConfig.Builder config(String machine, String buckets) throws ConfigException {
+    public GranaryConfig.Builder config(String machine, String buckets) throws ConfigException {
         return new TestNode(directory.resolve(machine), new FakeBucket()).config().endpoint(endpoint()).bucket(buckets).flushLimit(TestNode.LONG);
     }
 
-    Granary open(String machine, Publishing publishing) throws ConfigException {
+    public Granary open(String machine, PublishMode publishing) throws ConfigException {
         return Granary.open(config(machine).build(), publishing, published::put);
     }
 
-    static List<FakeDescriptor> kernels(int count) {
+    public static List<FakeDescriptor> kernels(int count) {
         return IntStream.range(0, count).mapToObj(i -> FakeDescriptor.of("kernel " + i)).toList();
     }
 
     /** What came to the server since this was asked last, such as {@code PUT none-match pack}. */
-    List<String> asked() {
+    public List<String> asked() {
         List<FaultyS3.Exchange> all = way.exchanges();
         List<String> asked = all.subList(seen, all.size()).stream().map(exchange -> name(exchange.request())).toList();
         seen = all.size();
@@ -100,16 +101,16 @@ public final class TestFleet implements AutoCloseable {
     }
 
     /** The newest manifest. */
-    Manifest manifest() {
-        try (BucketTier tier = BucketTier.open(s3()); PackedBucket packed = tier.packed()) {
-            return assertInstanceOf(ManifestLog.Newest.Found.class, packed.manifests(NAMESPACE).newest(Manifest.NONE)).manifest();
+    PackManifest manifest() {
+        try (BucketTier tier = BucketTier.open(s3()); BulkBucket packed = tier.packed()) {
+            return assertInstanceOf(PackManifestLog.Newest.Found.class, packed.manifests(NAMESPACE).newest(PackManifest.NONE)).manifest();
         }
     }
 
     /** Publishes entries in one pack, behind the backs of all machines. */
     public void publish(List<Entry> entries) {
         List<StoreResult> results = new ArrayList<>();
-        try (BucketTier tier = BucketTier.open(s3()); PackedBucket packed = tier.packed()) {
+        try (BucketTier tier = BucketTier.open(s3()); BulkBucket packed = tier.packed()) {
             PackPublisher publisher = packed.publisher(entries.getFirst().id().target().path());
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
@@ -132,7 +133,7 @@ public final class TestFleet implements AutoCloseable {
     /** All keys that have this in them. */
     public List<String> keys(String part) {
         List<String> keys = new ArrayList<>();
-        try (ObjectStore store = ObjectStores.open(s3())) {
+        try (ObjectStore store = ObjectStoreFactory.open(s3())) {
             assertInstanceOf(ListResult.Complete.class, store.list("ci/", object -> keys.add(object.key())));
         }
         return keys.stream().filter(key -> key.contains(part)).toList();
@@ -141,16 +142,16 @@ public final class TestFleet implements AutoCloseable {
     /** Removes all objects whose keys have this in them, as a lifecycle rule does. */
     public void remove(String part) {
         List<String> keys = keys(part);
-        try (ObjectStore store = ObjectStores.open(s3())) {
+        try (ObjectStore store = ObjectStoreFactory.open(s3())) {
             keys.forEach(key -> assertInstanceOf(WriteResult.Done.class, store.delete(key)));
         }
     }
 
     /** Replaces an object. */
     public void change(String key, UnaryOperator<byte[]> change) {
-        try (ObjectStore store = ObjectStores.open(s3())) {
+        try (ObjectStore store = ObjectStoreFactory.open(s3())) {
             byte[] old = assertInstanceOf(GetResult.Found.class, store.get(key, 1 << 30)).bytes().toArray(ValueLayout.JAVA_BYTE);
-            assertInstanceOf(WriteResult.Done.class, store.put(key, change.apply(old), Marks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.put(key, change.apply(old), ObjectMarks.NONE));
         }
     }
 

@@ -4,6 +4,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.stores.OpenStores;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -16,21 +18,21 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** One machine with a local directory, on which Granaries are opened one after the other or at once. */
-final class TestNode {
-    static final Duration LONG = Duration.ofSeconds(30);
+public final class TestNode {
+    public static final Duration LONG = Duration.ofSeconds(30);
 
-    final Path directory;
+    public final Path directory;
     final FakeBucket bucket;
-    final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
+    public final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
     volatile Duration localWait = GranaryConfig.DEFAULT_LOCAL_WAIT;
     volatile Instant now = Instant.now();
 
-    TestNode(Path directory, FakeBucket bucket) {
+    public TestNode(Path directory, FakeBucket bucket) {
         this.directory = directory;
         this.bucket = bucket;
     }
 
-    Granary open() throws ConfigException {
+    public Granary open() throws ConfigException {
         return open("s3://test", LONG);
     }
 
@@ -41,20 +43,20 @@ final class TestNode {
 
     /** Opened by that configuration, with this node's bucket or none, and its clock. */
     Granary open(GranaryConfig config) throws ConfigException {
-        return Granary.over(config, Stores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), Publishing.ALONE, published::put);
+        return Granary.over(config, OpenStores.open(config, config.buckets().stream().map(_ -> bucket).toList(), () -> now), PublishMode.ALONE, published::put);
     }
 
-    Granary openWithoutBucket() throws ConfigException {
+    public Granary openWithoutBucket() throws ConfigException {
         return Granary.open(config().build());
     }
 
-    GranaryConfig.Builder config() throws ConfigException {
+    public GranaryConfig.Builder config() throws ConfigException {
         return GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration")).directory(directory)
                 .localWait(localWait);
     }
 
     /** All finished files of all sessions below that name. */
-    List<Path> sessionFiles(String subdirectory) throws IOException {
+    public List<Path> sessionFiles(String subdirectory) throws IOException {
         List<Path> found = new ArrayList<>();
         for (Path session : children(directory.resolve("sessions"))) {
             for (Path file : children(session.resolve(subdirectory))) {

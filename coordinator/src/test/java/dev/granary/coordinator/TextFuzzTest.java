@@ -22,8 +22,8 @@ import dev.granary.coordinator.manifest.KernelFiles;
 import dev.granary.coordinator.manifest.Manifest;
 import dev.granary.coordinator.manifest.ManifestException;
 import dev.granary.coordinator.manifest.ManifestKernel;
-import dev.granary.coordinator.tree.TreeExport;
-import dev.granary.coordinator.tree.TreeImport;
+import dev.granary.coordinator.transfer.TreeReader;
+import dev.granary.coordinator.transfer.TreeWriter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -156,7 +156,7 @@ class TextFuzzTest {
     void tree() throws Exception {
         TestEntries entries = new TestEntries("fuzz tree");
         Path root = directory.resolve("tree");
-        TreeExport export = TreeExport.into(root, TreeExport.Mode.WRITE, entries.random());
+        TreeWriter export = TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random());
         Entry changed = entries.entry(40);
         Entry beside = entries.entry(30);
         export.write(changed);
@@ -170,7 +170,7 @@ class TextFuzzTest {
         for (int i = 0; i < files.size(); i++) {
             Path file = files.get(i);
             run(file, FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
-                TreeImport tree = TreeImport.from(root);
+                TreeReader tree = TreeReader.from(root);
                 tree.all(entry -> {
                     EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
                     return new StoreResult.Stored(1);

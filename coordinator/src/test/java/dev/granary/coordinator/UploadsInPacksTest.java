@@ -8,10 +8,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.publish.PackUploader;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.embedded.Conditions;
+import dev.granary.s3.embedded.ConditionMode;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -51,7 +57,7 @@ class UploadsInPacksTest {
     @Test
     @DisplayName("R12 what was compiled is one pack and one manifest: written when the flush has time, and at no moment before")
     void onePack() throws Exception {
-        try (Granary granary = fleet.open("ci", Publishing.IN_PACKS)) {
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 20);
             assertEquals(0, fleet.published.size());
             assertEquals(List.of(), fleet.keys("/p/"));
@@ -71,9 +77,9 @@ class UploadsInPacksTest {
         assertEquals(List.of(1, 20L), List.of(fleet.manifest().packs().size(), fleet.manifest().entries()));
         assertEquals(List.of(), fleet.keys("/e/"));
         fleet.asked();
-        try (Granary node = fleet.open("node", Publishing.ALONE)) {
+        try (Granary node = fleet.open("node", PublishMode.ALONE)) {
             for (FakeDescriptor kernel : TestFleet.kernels(20)) {
-                assertEquals(Source.BUCKET, node.obtain(fleet.engine, kernel).source());
+                assertEquals(PrimitiveSource.BUCKET, node.obtain(fleet.engine, kernel).source());
             }
             assertEquals(20 + 1, fleet.asked().stream().filter("GET range pack"::equals).count(), "each entry, and the index");
         }
@@ -84,21 +90,21 @@ class UploadsInPacksTest {
     @DisplayName("R21 a process that ends before its pack is sealed leaves all in the outbox, and the next one uploads it")
     void outbox() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
-        Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), Publishing.IN_PACKS, fleet.published::put);
+        Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), PublishMode.IN_PACKS, fleet.published::put);
         compile(stopped, 5);
         while (stopped.statistics().local().stored() < 5) {
             Thread.onSpinWait();
         }
         stopped.close();
         assertEquals(5, stopped.statistics().leftForLater());
-        assertEquals(5, node.sessionFiles(Outbox.DIRECTORY).size());
+        assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         assertEquals(List.of(), fleet.keys("/p/"));
-        try (Granary next = fleet.open("ci", Publishing.IN_PACKS)) {
+        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(5, next.statistics().adopted());
         }
         assertEquals(5, fleet.manifest().entries());
-        assertEquals(List.of(), node.sessionFiles(Outbox.DIRECTORY));
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
 
     @Test
@@ -110,13 +116,13 @@ class UploadsInPacksTest {
                 offline.flush(TestNode.LONG);
             }
         }
-        try (BucketTier bucket = Buckets.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
             Entry alone = TestEntries.entry(TestFleet.kernels(1).getFirst().getId(), FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
             assertInstanceOf(StoreResult.Stored.class, bucket.store(alone));
         }
         for (String machine : List.of("ci", "other")) {
             fleet.published.clear();
-            try (Granary granary = fleet.open(machine, Publishing.IN_PACKS)) {
+            try (Granary granary = fleet.open(machine, PublishMode.IN_PACKS)) {
                 TestFleet.kernels(6).forEach(kernel -> assertTrue(granary.publish(kernel.getId())));
                 assertTrue(granary.flush(TestNode.LONG));
             }
@@ -130,11 +136,11 @@ class UploadsInPacksTest {
     @Test
     @DisplayName("R15 a server without conditions on writes gets each entry alone")
     void noConditions() throws Exception {
-        fleet.server.conditions(Conditions.IGNORED);
-        try (BucketTier bucket = Buckets.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+        fleet.server.conditions(ConditionMode.IGNORED);
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
             assertFalse(bucket.check().isEmpty());
         }
-        try (Granary granary = fleet.open("ci", Publishing.IN_PACKS)) {
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 5);
             assertTrue(granary.flush(TestNode.LONG));
         }
@@ -147,8 +153,8 @@ class UploadsInPacksTest {
     void tooLarge() throws Exception {
         Entry large = new TestEntries("UploadsInPacksTest").entry(33 << 20);
         List<StoreResult> heard = new ArrayList<>();
-        try (BucketTier bucket = Buckets.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackSender sender = new PackSender(bucket, new Tier(bucket), _ -> {})) {
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
+                PackUploader sender = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
             sender.send(large, heard::add);
             assertInstanceOf(StoreResult.Stored.class, heard.getFirst());
             sender.finish();
@@ -161,20 +167,20 @@ class UploadsInPacksTest {
     void refused() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         fleet.way.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
-        try (Granary granary = fleet.open("ci", Publishing.IN_PACKS)) {
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
             compile(granary, 4);
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(4, count(StoreResult.Failed.class));
             fleet.published.values().forEach(result -> assertTrue(result.toString().contains("AccessDenied"), result::toString));
             assertEquals(4, granary.statistics().leftForLater());
-            assertEquals(4, node.sessionFiles(Outbox.DIRECTORY).size());
+            assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         fleet.way.plan(FaultPlan.SOUND);
-        try (Granary next = fleet.open("ci", Publishing.IN_PACKS)) {
+        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
             assertTrue(next.flush(TestNode.LONG));
             assertEquals(4, next.statistics().adopted());
         }
         assertEquals(4, fleet.manifest().entries());
-        assertEquals(List.of(), node.sessionFiles(Outbox.DIRECTORY));
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
 }

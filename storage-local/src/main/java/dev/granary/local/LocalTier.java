@@ -7,6 +7,22 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.eviction.CapacityEnforcer;
+import dev.granary.local.eviction.Evictor;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.IoFailureLog;
+import dev.granary.local.store.LastUseRecorder;
+import dev.granary.local.store.SegmentStore;
+import dev.granary.local.store.StoreCaretaker;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -21,32 +37,32 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Entries lie one behind the other in segments; a mapped index leads to them. A look-up copies an entry out and verifies the copy, and
  * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most
- * {@link LocalConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
+ * {@link LocalTierConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
  * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, Catalog {
     private final Path directory;
     private final SegmentStore store;
-    private final Shelf shelf;
-    private final Commit commit;
-    private final Uses uses;
-    private final Sweep sweep;
-    private final Bound bound;
-    private final Aftercare aftercare;
-    private final Storing storing;
-    private final Trouble trouble = new Trouble();
+    private final EntryReader shelf;
+    private final IndexCommitter commit;
+    private final LastUseRecorder uses;
+    private final Evictor sweep;
+    private final CapacityEnforcer bound;
+    private final StoreCaretaker aftercare;
+    private final EntryWriter storing;
+    private final IoFailureLog trouble = new IoFailureLog();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private LocalTier(LocalConfig config, Path real, long boot, Function<Id, Sha256> naming, Step.Listener steps) {
+    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) {
         this.directory = config.directory();
         this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
-        this.shelf = new Shelf(naming);
-        this.commit = new Commit(store, shelf);
-        this.uses = new Uses(store, config.clock(), config.background(), trouble);
-        this.sweep = new Sweep(store, shelf, uses, trouble);
-        this.bound = new Bound(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
-        this.aftercare = new Aftercare(store, commit, uses, config.policy(), trouble);
-        this.storing = new Storing(store, shelf, commit, bound, uses, aftercare, trouble);
+        this.shelf = new EntryReader(naming);
+        this.commit = new IndexCommitter(store, shelf);
+        this.uses = new LastUseRecorder(store, config.clock(), config.background(), trouble);
+        this.sweep = new Evictor(store, shelf, uses, trouble);
+        this.bound = new CapacityEnforcer(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
+        this.aftercare = new StoreCaretaker(store, commit, uses, config.policy(), trouble);
+        this.storing = new EntryWriter(store, shelf, commit, bound, uses, aftercare, trouble);
     }
 
     /**
@@ -54,12 +70,12 @@ public final class LocalTier implements PersistentCache, Catalog {
      *
      * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing was written
      */
-    public static LocalTier open(LocalConfig config) throws LocalDirectoryException {
-        return open(config, Boot.mark(), Id::hash, Step.Listener.NONE);
+    public static LocalTier open(LocalTierConfig config) throws LocalDirectoryException {
+        return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
     }
 
-    static LocalTier open(LocalConfig config, long boot, Function<Id, Sha256> naming, Step.Listener steps) throws LocalDirectoryException {
-        return new LocalTier(config, DirectoryCheck.prepare(config.directory(), config.networkFileSystems()), boot, naming, steps);
+    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) throws LocalDirectoryException {
+        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, naming, steps);
     }
 
     @Override
@@ -75,7 +91,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     private LoadResult loadInto(Id id, @Nullable Arena memory) {
         requireOpen();
         return aftercare.reading(files -> {
-            Shelf.Place place = shelf.find(files, id, memory);
+            EntryReader.Place place = shelf.find(files, id, memory);
             switch (place.result()) {
                 case LoadResult.Hit _ -> aftercare.used(place);
                 case LoadResult.Damaged bad -> aftercare.removeDamaged(place, bad.damage());
@@ -88,7 +104,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     /**
      * Stores an entry. Where another content is there under its id, it is replaced as a whole.
      *
-     * <p>Waits for other threads and processes at most {@link LocalConfig#storeTimeout()} in all: for room where the directory is a quarter
+     * <p>Waits for other threads and processes at most {@link LocalTierConfig#storeTimeout()} in all: for room where the directory is a quarter
      * over its capacity, for a new segment where the last one is full, for the index. Its own work comes on top.
      *
      * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
@@ -113,9 +129,9 @@ public final class LocalTier implements PersistentCache, Catalog {
     public void discard(Entry entry) {
         requireOpen();
         aftercare.removing(() -> {
-            StoreFiles files = store.files();
+            OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                Shelf.Place place = files == null ? Shelf.Place.NONE : Aftercare.twice(store, () -> shelf.find(files, entry.id(), memory));
+                EntryReader.Place place = files == null ? EntryReader.Place.NONE : StoreCaretaker.twice(store, () -> shelf.find(files, entry.id(), memory));
                 return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
                         && commit.remove(place);
             }
@@ -126,7 +142,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
         LocalTier _ = aftercare.looking(() -> {
-            StoreFiles files = store.files();
+            OpenStoreFiles files = store.files();
             if (files != null) {
                 files.writeUses(uses.nowMicros());
                 shelf.list(files, visitor);
@@ -158,13 +174,13 @@ public final class LocalTier implements PersistentCache, Catalog {
     public boolean remove(Listed listed) {
         requireOpen();
         return aftercare.removing(() -> {
-            StoreFiles files = store.files();
+            OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
                 if (files == null) {
                     return false;
                 }
-                Shelf.Place place = Aftercare.twice(store, () -> shelf.find(files, listed, memory));
-                return Shelf.isStill(files, place, listed) && commit.remove(place);
+                EntryReader.Place place = StoreCaretaker.twice(store, () -> shelf.find(files, listed, memory));
+                return EntryReader.isStill(files, place, listed) && commit.remove(place);
             }
         });
     }
@@ -188,8 +204,8 @@ public final class LocalTier implements PersistentCache, Catalog {
     /** Bytes of all entries, with what each is rounded up to. */
     public long usedBytes() {
         return amount(() -> {
-            StoreFiles files = store.countedFiles();
-            return files == null ? 0 : files.state().count(State.LIVE_UNITS) * Tail.UNIT;
+            OpenStoreFiles files = store.countedFiles();
+            return files == null ? 0 : files.state().count(StatePage.LIVE_UNITS) * EntryLocation.UNIT;
         });
     }
 
@@ -212,7 +228,7 @@ public final class LocalTier implements PersistentCache, Catalog {
      */
     public void setCapacity(long bytes) {
         requireOpen();
-        LocalConfig.requireCapacity(bytes);
+        LocalTierConfig.requireCapacity(bytes);
         aftercare.removing(() -> {
             bound.setCapacity(bytes);
             return true;
@@ -229,14 +245,14 @@ public final class LocalTier implements PersistentCache, Catalog {
      *
      * @throws IOException if it cannot be read
      */
-    public Survey survey() throws IOException {
+    public DirectoryUsage survey() throws IOException {
         requireOpen();
-        return aftercare.looking(() -> Aftercare.twice(store, () -> Survey.of(store)));
+        return aftercare.looking(() -> StoreCaretaker.twice(store, () -> DirectoryUsage.of(store)));
     }
 
     /** What this tier did in this process so far. */
-    public LocalStatistics statistics() {
-        return new LocalStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
+    public LocalTierStatistics statistics() {
+        return new LocalTierStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
     }
 
     /** Writes what is behind: uses, and a sweep that was asked for. */
@@ -250,7 +266,7 @@ public final class LocalTier implements PersistentCache, Catalog {
     }
 
     /** Sweeps now, due or not; false where another is sweeping. For tests. */
-    boolean sweepNow() {
+    public boolean sweepNow() {
         return bound.sweepNow();
     }
 
@@ -263,7 +279,7 @@ public final class LocalTier implements PersistentCache, Catalog {
         try {
             return amount.bytes();
         } catch (IOException | InternalError e) {
-            trouble.record(Trouble.Kind.ACCOUNTING, e);
+            trouble.record(IoFailureLog.Kind.ACCOUNTING, e);
             return 0;
         }
     }

@@ -9,6 +9,13 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.eviction.Evictor;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,8 +40,8 @@ final class CapacityTest {
     @TempDir
     private Path directory;
 
-    private LocalConfig.Builder config() {
-        return LocalConfig.builder(directory).capacityBytes(ROOM_FOR_TEN).clock(clock).background(Runnable::run);
+    private LocalTierConfig.Builder config() {
+        return LocalTierConfig.builder(directory).capacityBytes(ROOM_FOR_TEN).clock(clock).background(Runnable::run);
     }
 
     @AfterEach
@@ -67,7 +74,7 @@ final class CapacityTest {
         try (LocalTier tier = LocalTier.open(config().build())) { // uses outlive the process
             Entry eleventh = entries.entry(SIZE);
             assertInstanceOf(StoreResult.Stored.class, tier.store(eleventh));
-            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN - ROOM_FOR_TEN / Sweep.FREED_FRACTION);
+            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN - ROOM_FOR_TEN / Evictor.FREED_FRACTION);
             assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
             for (int i : new int[] {0, 1, 4, 9}) {
                 assertHit(ten.get(i), tier.load(ten.get(i).id()));
@@ -120,7 +127,7 @@ final class CapacityTest {
     @Test
     @DisplayName("E3 while another evicts, gets do not wait and puts go on, up to a quarter too much; an executor that refuses leaves work to close")
     void evictionDoesNotDisturb() throws Exception {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).storeTimeout(Duration.ofMillis(250)).build())) {
             List<Entry> ten = storeTen(tier);
             store.sweepAlone(() -> {

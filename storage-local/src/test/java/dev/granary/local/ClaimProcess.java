@@ -3,6 +3,8 @@ package dev.granary.local;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.LocalClaims;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -13,7 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /** Claims in a process of its own, at the test's command: {@code claim NAME}, {@code launch NAME}, {@code close NAME}. */
-final class ClaimProcess implements AutoCloseable {
+public final class ClaimProcess implements AutoCloseable {
     private final Process process;
     private final Writer commands;
     private final BufferedReader answers;
@@ -24,7 +26,7 @@ final class ClaimProcess implements AutoCloseable {
         this.answers = process.inputReader(UTF_8);
     }
 
-    static ClaimProcess start(Path directory) throws IOException {
+    public static ClaimProcess start(Path directory) throws IOException {
         return new ClaimProcess(new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"),
                         ClaimProcess.class.getName(), directory.toString())
@@ -32,13 +34,13 @@ final class ClaimProcess implements AutoCloseable {
                 .start());
     }
 
-    String ask(String command) throws IOException {
+    public String ask(String command) throws IOException {
         commands.write(command + "\n");
         commands.flush();
         return Objects.requireNonNull(answers.readLine(), "the process ended");
     }
 
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
 

@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -32,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Timeout(600)
 final class ContentionTest {
-    static final long DEADLINE_NANOS = LocalConfig.DEFAULT_STORE_TIMEOUT.toNanos();
+    static final long DEADLINE_NANOS = LocalTierConfig.DEFAULT_STORE_TIMEOUT.toNanos();
 
     private static final int PROCESSES = Integer.getInteger("granary.contention.processes", 8);
     private static final int THREADS = Integer.getInteger("granary.contention.threads", 100);
@@ -57,7 +62,7 @@ final class ContentionTest {
     @ValueSource(longs = {ROOM, FULL})
     @DisplayName("A8 L4 many threads of one process: no store fails before its deadline, and eviction goes on")
     void threads(long capacity) throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(capacity).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             long start = System.nanoTime();
             Contention result = Contention.run(tier, DEADLINE_NANOS, "thread", THREADS, STORES, SIZE);
             report(THREADS + " threads", capacity, start, result);
@@ -78,7 +83,7 @@ final class ContentionTest {
     @DisplayName("A8 L4 many processes: no store fails before its deadline, and eviction goes on")
     void processes(long capacity) throws Exception {
         List<TierProcess> processes = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(capacity).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             for (int i = 0; i < PROCESSES; i++) {
                 processes.add(TierProcess.start(directory(), capacity));
             }
@@ -107,11 +112,11 @@ final class ContentionTest {
     @DisplayName("A8 L4 a holder that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
     void holderStandsStill() throws Exception {
         Duration timeout = Duration.ofMillis(300);
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).storeTimeout(timeout).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(timeout).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("Stored", process.ask("store first 100"));
-            process.ask("stop " + Step.MARKED);
-            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            process.ask("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
             long start = System.nanoTime();
             StoreResult failed = tier.store(Material.entry("third", 100));
             assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its deadline");
@@ -121,8 +126,8 @@ final class ContentionTest {
             assertHit(Material.entry("first", 100), tier.load(Material.entry("first", 100).id()));
             assertEquals("Stored", process.goOn());
             assertStoredSoon(tier, Material.entry("third", 100));
-            process.ask("stop " + Step.MARKED);
-            assertEquals("AT " + Step.MARKED, process.ask("store fourth 100"));
+            process.ask("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.ask("store fourth 100"));
             assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("fifth", 100)));
             process.kill();
             assertStoredSoon(tier, Material.entry("fifth", 100));
@@ -142,10 +147,10 @@ final class ContentionTest {
     @Test
     @DisplayName("A7 A8 an interrupt while a store waits for the lock: it goes on waiting, and keeps the status; the queue stays open")
     void interrupted() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            process.ask("stop " + Step.MARKED);
-            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            process.ask("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
             List<String> ends = new CopyOnWriteArrayList<>();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
@@ -173,7 +178,7 @@ final class ContentionTest {
     @Test
     @DisplayName("A8 L4 a look-up that finds damage waits for a moment only, whatever the deadline of a store is")
     void lookUpWaitsShort() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             Entry entry = Material.entry("rots", 1000);
             tier.store(entry);
@@ -181,8 +186,8 @@ final class ContentionTest {
             byte[] bytes = spot.read();
             bytes[bytes.length - 1] ^= 1;
             spot.write(bytes);
-            process.ask("stop " + Step.MARKED);
-            assertEquals("AT " + Step.MARKED, process.ask("store second 100"));
+            process.ask("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
             assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // else the test's own deadline ends it
             assertEquals("Stored", process.goOn());
         }
@@ -191,12 +196,12 @@ final class ContentionTest {
     @Test
     @DisplayName("A8 L4 a sweep that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
     void sweepStandsStill() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.ask("many first 400 " + SIZE));
-            process.ask("stop " + Step.CLOSED);
-            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            process.ask("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
             StoreResult failed = tier.store(Material.entry("second", 100));
             assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
             failed = tier.store(Material.entry("second", 100));
@@ -209,13 +214,13 @@ final class ContentionTest {
     @Test
     @DisplayName("A8 L4 a store that waited while others made changes says nothing of those who come later: the next one waits for its own deadline")
     void sweepMovedMeanwhile() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertEquals("done", process.ask("many first 400 " + SIZE));
-            process.ask("stop " + Step.CLOSED);
-            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
-            SegmentStore shared = SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE);
+            process.ask("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
+            SegmentStore shared = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 StoreResult failed;
                 do { // until the one change comes while the store waits
@@ -245,24 +250,24 @@ final class ContentionTest {
         AtomicReference<TierProcess> other = new AtomicReference<>();
         AtomicReference<SegmentStore> shared = new AtomicReference<>();
         List<Long> left = new ArrayList<>();
-        Step.Listener stopping = step -> {
-            if (step == Step.LOCKED && shared.get() != null) {
+        StoreStep.Listener stopping = step -> {
+            if (step == StoreStep.LOCKED && shared.get() != null) {
                 left.add(Objects.requireNonNull(shared.get()).patience().left());
-            } else if (step == Step.RESERVED && other.get() != null) {
+            } else if (step == StoreStep.RESERVED && other.get() != null) {
                 try {
-                    other.get().ask("stop " + Step.MARKED);
-                    assertEquals("AT " + Step.MARKED, other.get().ask("store third 100"));
+                    other.get().ask("stop " + StoreStep.MARKED);
+                    assertEquals("AT " + StoreStep.MARKED, other.get().ask("store third 100"));
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
                 Objects.requireNonNull(shared.get()).patience().spend(day.toNanos());
             }
         };
-        LocalConfig config = LocalConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), stopping);
+        LocalTierConfig config = LocalTierConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), stopping);
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("first", 100)));
-            shared.set(SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE, day));
+            shared.set(SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE, day));
             assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("large", 64 << 20)));
             assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
             assertTrue(day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(), left::toString);

@@ -12,6 +12,14 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.charset.StandardCharsets;
@@ -51,7 +59,7 @@ final class CorruptionTest {
     }
 
     private LocalTier openTier() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build());
     }
 
     @AfterEach
@@ -119,7 +127,7 @@ final class CorruptionTest {
     @DisplayName("D6 junk behind an entry, up to the unit that the next one starts at, harms nobody")
     void trailingJunk() throws IOException {
         Spot spot = storeInRow();
-        byte[] junk = Arrays.copyOf(spot.read(), (int) Tail.units(spot.length()) * Tail.UNIT);
+        byte[] junk = Arrays.copyOf(spot.read(), (int) EntryLocation.units(spot.length()) * EntryLocation.UNIT);
         Arrays.fill(junk, spot.length(), junk.length, (byte) 0xff);
         spot.write(junk);
         assertHit(entry, tier.load(entry.id()));
@@ -247,13 +255,13 @@ final class CorruptionTest {
         byte[] bad = spot.read();
         bad[bad.length - 1] ^= 1;
         spot.write(bad);
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
-            Shelf shelf = new Shelf(Id::hash);
-            Shelf.Place found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
+            EntryReader shelf = new EntryReader(Id::hash);
+            EntryReader.Place found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
             assertInstanceOf(LoadResult.Damaged.class, found.result());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertFalse(new Commit(store, shelf).remove(found));
+            assertFalse(new IndexCommitter(store, shelf).remove(found));
         } finally {
             store.release();
         }
@@ -266,8 +274,8 @@ final class CorruptionTest {
         Sha256 same = Sha256.of(new byte[] {1});
         tier.close();
         directory = temporary.resolve("same");
-        tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build(),
-                Boot.mark(), _ -> same, Step.Listener.NONE);
+        tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build(),
+                BootId.mark(), _ -> same, StoreStep.Listener.NONE);
         List<Entry> all = List.of(before, entry, behind);
         for (Entry victim : all) {
             for (Entry each : all) {

@@ -11,6 +11,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.DirectoryValidator;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,7 +36,7 @@ final class DirectoryTest {
     private boolean mounted;
 
     private static LocalTier open(Path directory) throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory).background(Runnable::run).build());
     }
 
     @Test
@@ -75,10 +78,10 @@ final class DirectoryTest {
     @Test
     @DisplayName("D13 a directory of another user is refused, though closed to all others; root's and this user's own are not")
     void stranger() throws Exception {
-        Path directory = Files.createDirectory(temporary.resolve("cache"), DirectoryCheck.privateDirectory(temporary));
+        Path directory = Files.createDirectory(temporary.resolve("cache"), DirectoryValidator.privateDirectory(temporary));
         open(directory).close();
         assumeTrue("root".equals(System.getProperty("user.name")), "giving a directory away needs root");
-        Path given = Files.createDirectory(temporary.resolve("given"), DirectoryCheck.privateDirectory(temporary));
+        Path given = Files.createDirectory(temporary.resolve("given"), DirectoryValidator.privateDirectory(temporary));
         Files.setAttribute(given, "unix:uid", 54_321);
         assertRefused(given, "belongs to the user 54321", "chown root " + given);
         try (Stream<Path> left = Files.walk(given)) {
@@ -110,8 +113,8 @@ final class DirectoryTest {
     @DisplayName("E8 a limit exists where nobody set one")
     void defaultLimit() throws Exception {
         try (LocalTier tier = open(temporary.resolve("cache"))) {
-            assertEquals(4L << 30, LocalConfig.DEFAULT_CAPACITY_BYTES);
-            assertEquals(LocalConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
+            assertEquals(4L << 30, LocalTierConfig.DEFAULT_CAPACITY_BYTES);
+            assertEquals(LocalTierConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
         }
     }
 

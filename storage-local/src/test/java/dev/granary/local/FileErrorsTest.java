@@ -11,6 +11,13 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -49,7 +56,7 @@ final class FileErrorsTest {
     }
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build());
     }
 
     private List<Entry> fill() throws LocalDirectoryException {
@@ -194,10 +201,10 @@ final class FileErrorsTest {
     @DisplayName("L7 segments that cannot be listed at the first change after a start of the machine are not gone")
     void restartWithoutListing(Fault fault) throws Exception {
         List<Entry> all = fill();
-        long boot = Boot.mark();
+        long boot = BootId.mark();
         for (Fault each : fault == Fault.LOOP ? List.of(fault) : List.of(Fault.LOOP, fault)) { // the second time all classes are loaded
-            LocalConfig config = LocalConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build();
-            try (LocalTier tier = LocalTier.open(config, ++boot, id -> id.hash(), Step.Listener.NONE)) {
+            LocalTierConfig config = LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).background(Runnable::run).build();
+            try (LocalTier tier = LocalTier.open(config, ++boot, id -> id.hash(), StoreStep.Listener.NONE)) {
                 assertEquals(LoadResult.ABSENT, tier.load(entries.entry(100).id())); // the index is open
                 during(each, directory().resolve("v2/segments"), () ->
                         assertInstanceOf(StoreResult.Failed.class, failedOrRefused(tier.store(entries.entry(100)))));
@@ -310,8 +317,8 @@ final class FileErrorsTest {
     void readOnly() throws Exception {
         Path pipe = temporary.resolve("state");
         make("pipe", pipe);
-        assertTrue(assertThrows(IOException.class, () -> State.openForReading(pipe)).toString().contains("not a file"));
-        assertTrue(assertThrows(IOException.class, () -> State.openForWriting(pipe)).toString().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> StatePage.openForReading(pipe)).toString().contains("not a file"));
+        assertTrue(assertThrows(IOException.class, () -> StatePage.openForWriting(pipe)).toString().contains("not a file"));
     }
 
     private static void make(String kind, Path path) throws Exception {

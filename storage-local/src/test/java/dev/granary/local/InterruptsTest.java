@@ -14,6 +14,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.channels.FileChannel;
@@ -57,14 +64,14 @@ final class InterruptsTest {
         return temporary.resolve("cache");
     }
 
-    private LocalConfig.Builder config() {
-        return LocalConfig.builder(directory()).background(Runnable::run);
+    private LocalTierConfig.Builder config() {
+        return LocalTierConfig.builder(directory()).background(Runnable::run);
     }
 
     @ParameterizedTest
-    @EnumSource(Step.class)
+    @EnumSource(StoreStep.class)
     @DisplayName("A7 an interrupt at a step: the call does its work, the status is kept, nothing is left behind")
-    void atEachStep(Step step) throws Exception {
+    void atEachStep(StoreStep step) throws Exception {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
                 at(step, work);
@@ -74,13 +81,13 @@ final class InterruptsTest {
         assertEquals(List.of(), openFiles());
     }
 
-    private void at(Step step, KillScenario.Work work) throws Exception {
-        LocalConfig config = config().capacityBytes(KillScenario.CAPACITY).build();
+    private void at(StoreStep step, KillScenario.Work work) throws Exception {
+        LocalTierConfig config = config().capacityBytes(KillScenario.CAPACITY).build();
         try (LocalTier before = LocalTier.open(config)) {
             work.prepare(before);
         }
         boolean[] reached = {false};
-        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), done -> {
+        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), done -> {
             if (done == step) {
                 reached[0] = true;
                 Thread.currentThread().interrupt();
@@ -124,7 +131,7 @@ final class InterruptsTest {
     void cutState() throws Exception {
         Files.createDirectories(directory());
         Path file = directory().resolve("state");
-        try (State state = State.openForWriting(file); FileLock sweeping = state.trySweepLock()) {
+        try (StatePage state = StatePage.openForWriting(file); FileLock sweeping = state.trySweepLock()) {
             assertNotNull(sweeping);
             try (FileChannel other = FileChannel.open(file, StandardOpenOption.WRITE)) {
                 other.truncate(700);
@@ -132,7 +139,7 @@ final class InterruptsTest {
             Thread.currentThread().interrupt();
             assertTrue(state.restore(file));
             assertTrue(Thread.interrupted());
-            assertEquals(State.BYTES, Files.size(file));
+            assertEquals(StatePage.BYTES, Files.size(file));
             assertFalse(state.isLost());
             assertTrue(sweeping.isValid());
         } finally {
@@ -147,7 +154,7 @@ final class InterruptsTest {
             Entry entry = Material.entry("before", 100);
             for (int i = 0; i < 3; i++) {
                 stored(tier.store(Material.entry("entry" + i, 100)));
-                SegmentStore store = SegmentStore.share(directory().toRealPath(), Boot.mark(), Step.Listener.NONE);
+                SegmentStore store = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
                 Objects.requireNonNull(store.files()).state().close();
                 store.release();
                 switch (i) {

@@ -6,6 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.IndexSnapshot;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreLayout;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.SegmentStore;
+import dev.granary.local.store.StoreRecovery;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
@@ -16,24 +27,24 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 /** What must hold of a directory after every test, once all of its tiers rest. */
-final class Invariants {
+public final class Invariants {
     private Invariants() {}
 
     /** What {@link #checkFiles} says, and: no id has two entries. */
-    static void check(Path directory) throws IOException, LocalDirectoryException {
+    public static void check(Path directory) throws IOException, LocalDirectoryException {
         checkFiles(directory);
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             entries(tier);
         }
     }
 
     /** The locks can be had; the counts equal the index; after a sweep every file is one that something names, and no longer than it need be. */
     static void checkFiles(Path directory) throws IOException, LocalDirectoryException {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             assertTrue(tier.sweepNow(), "the sweeper's lock is held");
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
-                StoreFiles files = store.files();
+                OpenStoreFiles files = store.files();
                 if (files != null && files.state().isWritable()) {
                     counts(store);
                     files(files);
@@ -45,34 +56,34 @@ final class Invariants {
     }
 
     private static void counts(SegmentStore store) throws IOException {
-        StoreFiles files = Objects.requireNonNull(store.files());
-        State state = files.state();
-        assertEquals(0, state.get(State.CHANGING), "a change is marked as unfinished");
-        long[] kept = {state.get(State.LIVE_ENTRIES), state.get(State.LIVE_UNITS), state.get(State.OCCUPIED_SLOTS)};
+        OpenStoreFiles files = Objects.requireNonNull(store.files());
+        StatePage state = files.state();
+        assertEquals(0, state.get(StatePage.CHANGING), "a change is marked as unfinished");
+        long[] kept = {state.get(StatePage.LIVE_ENTRIES), state.get(StatePage.LIVE_UNITS), state.get(StatePage.OCCUPIED_SLOTS)};
         long disk = state.diskUnits();
         store.change(locked -> {
-            Recovery.recount(locked);
+            StoreRecovery.recount(locked);
             return true;
         });
-        assertEquals(state.get(State.LIVE_ENTRIES), kept[0], "entries");
-        assertEquals(state.get(State.LIVE_UNITS), kept[1], "units");
-        assertEquals(state.get(State.OCCUPIED_SLOTS), kept[2], "occupied slots");
+        assertEquals(state.get(StatePage.LIVE_ENTRIES), kept[0], "entries");
+        assertEquals(state.get(StatePage.LIVE_UNITS), kept[1], "units");
+        assertEquals(state.get(StatePage.OCCUPIED_SLOTS), kept[2], "occupied slots");
         assertTrue(disk <= state.diskUnits(), "more on the disk than the files are long");
         assertTrue(disk >= kept[1], "less on the disk than the entries take");
     }
 
-    private static void files(StoreFiles files) throws IOException {
-        Layout layout = files.layout();
-        Snapshot snapshot = Snapshot.of(files.index());
+    private static void files(OpenStoreFiles files) throws IOException {
+        StoreLayout layout = files.layout();
+        IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         List<Path> left = new ArrayList<>();
-        Layout.each(layout.root(), file -> {
-            if (Layout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
+        StoreLayout.each(layout.root(), file -> {
+            if (StoreLayout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
                 left.add(file);
             }
         });
-        int last = Tail.segment(files.state().tail());
-        Layout.each(layout.segments(), file -> {
-            int number = (int) Layout.segmentNumber(file).orElse(last);
+        int last = EntryLocation.segment(files.state().tail());
+        StoreLayout.each(layout.segments(), file -> {
+            int number = (int) StoreLayout.segmentNumber(file).orElse(last);
             if (number != last && snapshot.firstOf(number) == snapshot.firstOf(number + 1)) {
                 left.add(file);
             }
@@ -89,7 +100,7 @@ final class Invariants {
     /** What the entries of a directory take, by the catalogue. */
     static long entryBytes(LocalTier tier) throws IOException {
         long[] bytes = {0};
-        tier.list(listed -> bytes[0] += Tail.units(listed.bytes()) * Tail.UNIT);
+        tier.list(listed -> bytes[0] += EntryLocation.units(listed.bytes()) * EntryLocation.UNIT);
         return bytes[0];
     }
 

@@ -1,24 +1,26 @@
 package dev.granary.local;
 
-import static dev.granary.local.Step.ANNOUNCED;
-import static dev.granary.local.Step.CLOSED;
-import static dev.granary.local.Step.COMMITTED;
-import static dev.granary.local.Step.COUNTED;
-import static dev.granary.local.Step.ENTERED;
-import static dev.granary.local.Step.EVICTED;
-import static dev.granary.local.Step.INDEX_REPLACED;
-import static dev.granary.local.Step.INDEX_WRITTEN;
-import static dev.granary.local.Step.LOCKED;
-import static dev.granary.local.Step.MARKED;
-import static dev.granary.local.Step.MARKED_GONE;
-import static dev.granary.local.Step.MOVED;
-import static dev.granary.local.Step.PART_WRITTEN;
-import static dev.granary.local.Step.PUNCHED;
-import static dev.granary.local.Step.REMOVED;
-import static dev.granary.local.Step.RESERVED;
-import static dev.granary.local.Step.SEGMENT_CREATED;
-import static dev.granary.local.Step.TAIL_MOVED;
+import static dev.granary.local.file.StoreStep.ANNOUNCED;
+import static dev.granary.local.file.StoreStep.CLOSED;
+import static dev.granary.local.file.StoreStep.COMMITTED;
+import static dev.granary.local.file.StoreStep.COUNTED;
+import static dev.granary.local.file.StoreStep.ENTERED;
+import static dev.granary.local.file.StoreStep.EVICTED;
+import static dev.granary.local.file.StoreStep.INDEX_REPLACED;
+import static dev.granary.local.file.StoreStep.INDEX_WRITTEN;
+import static dev.granary.local.file.StoreStep.LOCKED;
+import static dev.granary.local.file.StoreStep.MARKED;
+import static dev.granary.local.file.StoreStep.MARKED_GONE;
+import static dev.granary.local.file.StoreStep.MOVED;
+import static dev.granary.local.file.StoreStep.PART_WRITTEN;
+import static dev.granary.local.file.StoreStep.PUNCHED;
+import static dev.granary.local.file.StoreStep.REMOVED;
+import static dev.granary.local.file.StoreStep.RESERVED;
+import static dev.granary.local.file.StoreStep.SEGMENT_CREATED;
+import static dev.granary.local.file.StoreStep.TAIL_MOVED;
 
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.StoreStep;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -30,7 +32,7 @@ import java.util.Set;
  * @param work what the process does
  * @param step after which of its steps
  */
-record KillScenario(Work work, Step step) {
+record KillScenario(Work work, StoreStep step) {
     /** What each entry of a scenario has in bytes. */
     static final int SIZE = 10_000;
 
@@ -38,7 +40,7 @@ record KillScenario(Work work, Step step) {
     static final long CAPACITY = 16 << 20;
 
     private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500); // at least as many fit
-    private static final Set<Step> UNLOCKED =
+    private static final Set<StoreStep> UNLOCKED =
             EnumSet.of(RESERVED, PART_WRITTEN, COMMITTED, CLOSED, EVICTED, PUNCHED, MOVED, MARKED_GONE, REMOVED);
 
     /** What a process can be doing. Before it does, {@code old0} and {@code old1} are stored; {@code fresh} is what it may store. */
@@ -68,9 +70,9 @@ record KillScenario(Work work, Step step) {
         LOWER_CAPACITY("capacity " + 2 * (1 << 20), MARKED, EVICTED, MARKED_GONE, REMOVED);
 
         private final String command;
-        private final List<Step> steps;
+        private final List<StoreStep> steps;
 
-        Work(String command, Step... steps) {
+        Work(String command, StoreStep... steps) {
             this.command = command;
             this.steps = List.of(steps);
         }
@@ -87,7 +89,7 @@ record KillScenario(Work work, Step step) {
             }
             switch (this) {
                 case REPLACE -> tier.store(Material.entry("fresh", 2 * SIZE));
-                case FILL_INDEX -> store(tier, Index.MIN_SLOTS * 5 / 8 - 50, 100);
+                case FILL_INDEX -> store(tier, EntryIndex.MIN_SLOTS * 5 / 8 - 50, 100);
                 case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
                 case STORE, STORE_SEVERAL, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
             }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -52,7 +53,7 @@ final class LivingReader implements AutoCloseable {
     }
 
     public static void main(String[] arguments) throws Exception {
-        LocalConfig config = LocalConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1])).background(Runnable::run)
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1])).background(Runnable::run)
                 .build();
         try (LocalTier tier = LocalTier.open(config); BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -2,6 +2,8 @@ package dev.granary.local;
 
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
@@ -14,7 +16,7 @@ final class LocalTierContractTest extends PersistentCacheContract {
 
     @Override
     protected PersistentCache openCache() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(temporary.resolve("some/cache")).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(temporary.resolve("some/cache")).background(Runnable::run).build());
     }
 
     @AfterEach

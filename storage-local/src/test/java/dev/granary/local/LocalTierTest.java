@@ -14,6 +14,15 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.StoreLayout;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -40,7 +49,7 @@ final class LocalTierTest {
     private Path directory;
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).clock(clock).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory).clock(clock).background(Runnable::run).build());
     }
 
     @AfterEach
@@ -76,8 +85,8 @@ final class LocalTierTest {
     @DisplayName("D9 ids with one hash live side by side and never mix; each is replaced and removed alone")
     void collidingIds() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
-        LocalConfig config = LocalConfig.builder(directory).background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> one, Step.Listener.NONE)) {
+        LocalTierConfig config = LocalTierConfig.builder(directory).background(Runnable::run).build();
+        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             List<Entry> all = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 all.add(entries.entry(100 + i));
@@ -113,11 +122,11 @@ final class LocalTierTest {
         Entry newer = entries.entry(first.id(), 700);
         try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
             tier.store(first);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
-            Shelf shelf = new Shelf(id -> id.hash());
-            Shelf.Place place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            EntryReader shelf = new EntryReader(id -> id.hash());
+            EntryReader.Place place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
             tier.store(newer); // another replaces it after it was found and before it is removed
-            assertFalse(new Commit(store, shelf).remove(place));
+            assertFalse(new IndexCommitter(store, shelf).remove(place));
             assertHit(newer, tier.load(newer.id()));
             tier.discard(first);
             assertHit(newer, tier.load(newer.id()));
@@ -252,7 +261,7 @@ final class LocalTierTest {
     void growth() throws Exception {
         List<Entry> all = new ArrayList<>();
         try (LocalTier tier = open(); LocalTier other = open()) {
-            for (int i = 0; i < 3 * Index.MIN_SLOTS; i++) {
+            for (int i = 0; i < 3 * EntryIndex.MIN_SLOTS; i++) {
                 Entry entry = entries.entry(10 + i % 50);
                 all.add(entry);
                 if (i == 2000) {
@@ -261,7 +270,7 @@ final class LocalTierTest {
                 }
                 assertInstanceOf(StoreResult.Stored.class, (i % 2 == 0 ? tier : other).store(entry));
             }
-            assertTrue(Files.exists(new Layout(directory).index(4)), "it has grown three times");
+            assertTrue(Files.exists(new StoreLayout(directory).index(4)), "it has grown three times");
             for (Entry entry : all) {
                 assertHit(entry, other.load(entry.id()));
             }
@@ -275,7 +284,7 @@ final class LocalTierTest {
     @Test
     @DisplayName("An entry larger than a segment gets one of its own")
     void large() throws Exception {
-        LocalConfig config = LocalConfig.builder(directory).capacityBytes(20 << 20).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(20 << 20).background(Runnable::run).build();
         try (LocalTier tier = LocalTier.open(config)) {
             Entry before = entries.entry(1000);
             Entry large = entries.entry(5 << 20);
@@ -330,7 +339,7 @@ final class LocalTierTest {
             tier.store(entry);
         }
         Queue<Runnable> waiting = new ArrayDeque<>();
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).background(waiting::add).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).background(waiting::add).build())) {
             assertHit(entry, tier.load(entry.id()));
             assertInstanceOf(StoreResult.Stored.class, tier.store(entries.entry(100)));
             assertTrue(waiting.isEmpty());
@@ -340,9 +349,9 @@ final class LocalTierTest {
     @Test
     @DisplayName("The configuration refuses a negative capacity, and has a default (E8)")
     void configuration() throws Exception {
-        assertThrows(IllegalArgumentException.class, () -> LocalConfig.builder(directory).capacityBytes(-1).build());
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).build())) {
-            assertEquals(LocalConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
+        assertThrows(IllegalArgumentException.class, () -> LocalTierConfig.builder(directory).capacityBytes(-1).build());
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).build())) {
+            assertEquals(LocalTierConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
             assertEquals(directory.toAbsolutePath(), tier.directory());
             assertThrows(IllegalArgumentException.class, () -> tier.setCapacity(-1));
         }

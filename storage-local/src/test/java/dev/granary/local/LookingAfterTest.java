@@ -9,6 +9,8 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,7 +29,7 @@ final class LookingAfterTest {
     private Path directory;
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).clock(clock).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory).clock(clock).background(Runnable::run).build());
     }
 
     private static List<Catalog.Listed> list(LocalTier tier) throws Exception {
@@ -61,7 +63,7 @@ final class LookingAfterTest {
     @Test
     @DisplayName("What removed entries took is given back when it is asked for, also where nothing bounds the store")
     void reclaim() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             for (int i = 0; i < 50; i++) {
                 tier.store(entries.entry(10_000));
             }
@@ -86,16 +88,16 @@ final class LookingAfterTest {
             tier.store(entries.entry(1000));
             tier.store(entries.entry(2000));
             Path foreign = Files.writeString(directory.resolve("v2/notes.txt"), "mine");
-            Survey survey = tier.survey();
+            DirectoryUsage survey = tier.survey();
             assertEquals(2, survey.entries());
             assertEquals(tier.usedBytes(), survey.entryBytes());
             assertTrue(survey.reclaimableBytes() <= 64, "a header");
             assertEquals(List.of(foreign.toRealPath()), survey.foreign());
             assertTrue(Files.exists(foreign));
-            for (int i = 0; i < Survey.NAMED + 10; i++) {
+            for (int i = 0; i < DirectoryUsage.NAMED + 10; i++) {
                 Files.writeString(directory.resolve("v2/other-" + i), "");
             }
-            assertEquals(Survey.NAMED, tier.survey().foreign().size());
+            assertEquals(DirectoryUsage.NAMED, tier.survey().foreign().size());
             tier.clear();
             assertEquals(0, tier.survey().entryBytes());
         }

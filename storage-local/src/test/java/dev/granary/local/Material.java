@@ -5,10 +5,10 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 
 /** Entries that every process makes alike from a name and a size. */
-final class Material {
+public final class Material {
     private Material() {}
 
-    static Entry entry(String name, int bytes) {
+    public static Entry entry(String name, int bytes) {
         byte[] binary = new byte[bytes];
         for (int i = 0; i < bytes; i++) {
             binary[i] = (byte) (name.hashCode() * 31 + i * 7 + (i >> 8));

@@ -5,6 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.directory.FileSystemType;
+import dev.granary.local.directory.MountTable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,18 +48,18 @@ final class NetworkDirectoryTest {
         try (Stream<Path> left = Files.walk(served)) {
             assertEquals(List.of(served, existing), left.sorted().toList());
         }
-        assertEquals(mount.resolve("existing").toRealPath(), DirectoryCheck.prepare(link.resolve("existing"), NetworkFileSystems.ALLOW));
-        DirectoryCheck.prepare(mount.resolve("a/b"), NetworkFileSystems.ALLOW);
+        assertEquals(mount.resolve("existing").toRealPath(), DirectoryValidator.prepare(link.resolve("existing"), NetworkFileSystemPolicy.ALLOW));
+        DirectoryValidator.prepare(mount.resolve("a/b"), NetworkFileSystemPolicy.ALLOW);
         assertTrue(Files.isDirectory(served.resolve("a/b")));
     }
 
     private static void assertRefused(Path directory, String type) {
-        LocalConfig config = LocalConfig.builder(directory).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory).background(Runnable::run).build();
         LocalDirectoryException refusal = assertThrows(LocalDirectoryException.class, () -> LocalTier.open(config));
         assertEquals("The local cache directory " + directory + " lies on a network file system (" + type + "). Locks and shared mappings do not "
                 + "hold between machines; several machines share kernels by a bucket. Choose a directory on a disk of this machine or, where no "
                 + "other machine uses this one, allow it: network-dir = \"allow\" in the configuration file, GRANARY_NETWORK_DIR=allow, or "
-                + "NetworkFileSystems.ALLOW in code.", refusal.getMessage());
+                + "NetworkFileSystemPolicy.ALLOW in code.", refusal.getMessage());
     }
 
     /** Mounts {@code served} at {@code place}; the type that the system should tell. */

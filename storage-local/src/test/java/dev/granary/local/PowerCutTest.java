@@ -10,6 +10,11 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StoreStep;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -58,7 +63,7 @@ final class PowerCutTest {
     @DisplayName("D4 after a power cut: right bytes or a miss, never an exception, and everything can be stored again")
     void powerCut(int ids, int bytes, int kibibytes, int operations, boolean restarted) throws Exception {
         random = Seed.random("PowerCutTest " + ids + restarted);
-        work(ids, bytes, kibibytes << 10, operations, restarted ? Boot.mark() + 1 : Boot.mark());
+        work(ids, bytes, kibibytes << 10, operations, restarted ? BootId.mark() + 1 : BootId.mark());
         long hits = 0;
         int trees = Math.max(1, ids > 1000 ? TREES / 20 : ids > 100 ? TREES / 4 : TREES / 5);
         for (int i = 0; i < trees; i++) {
@@ -81,9 +86,9 @@ final class PowerCutTest {
     /** Works on a directory at random and copies it at times. */
     private void work(int ids, int bytes, long capacity, int operations, long boot) throws Exception {
         Path directory = temporary.resolve("cache");
-        LocalConfig config = LocalConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
         copies.add(Tree.empty());
-        Step.Listener copying = _ -> {
+        StoreStep.Listener copying = _ -> {
             if (random.nextInt(operations * STEPS / COPIES) == 0) { // also in the middle of operations
                 copy(directory);
             }
@@ -176,7 +181,7 @@ final class PowerCutTest {
 
     /** Opens a crashed tree, looks everything up, stores everything again; returns how many look-ups hit at first. */
     private int recover(Path crashed, boolean restarted, String what) throws IOException, LocalDirectoryException {
-        LocalConfig config = LocalConfig.builder(crashed).capacityBytes(PLENTY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(crashed).capacityBytes(PLENTY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
         try (LocalTier tier = LocalTier.open(config)) { // with this start's mark, which only a restarted directory does not have
             boolean storesFirst = random.nextInt(4) == 0;
             int hits = storesFirst ? 0 : hits(tier, what);
@@ -202,7 +207,7 @@ final class PowerCutTest {
 
     /** Whatever the cut left must be able to leave. */
     private static void empty(Path crashed) throws LocalDirectoryException {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(crashed).capacityBytes(PLENTY).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(crashed).capacityBytes(PLENTY).background(Runnable::run).build())) {
             tier.setCapacity(0);
             assertEquals(0, tier.usedBytes());
         }

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.file.StoreStep;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,8 +40,8 @@ final class ProcessesTest {
         return temporary.resolve("cache");
     }
 
-    private LocalConfig.Builder config() {
-        return LocalConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stand still
+    private LocalTierConfig.Builder config() {
+        return LocalTierConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stand still
     }
 
     @AfterEach
@@ -149,8 +152,8 @@ final class ProcessesTest {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
                 TierProcess process = TierProcess.start(directory(), capacity)) {
             tier.store(Material.entry("old0", SIZE));
-            process.ask("stop " + Step.CLOSED);
-            assertEquals("AT " + Step.CLOSED, process.ask("sweep"));
+            process.ask("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
             int stored = 0;
             while (tier.store(Material.entry("more" + stored, SIZE)) instanceof StoreResult.Stored) {
                 stored++;
@@ -167,7 +170,7 @@ final class ProcessesTest {
     @Test
     @DisplayName("D4 there is a scenario for every step")
     void allSteps() {
-        assertEquals(EnumSet.allOf(Step.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
+        assertEquals(EnumSet.allOf(StoreStep.class), KillScenario.all().stream().map(KillScenario::step).collect(Collectors.toSet()));
     }
 
     static List<KillScenario> scenarios() {
@@ -229,7 +232,7 @@ final class ProcessesTest {
             String answer = process.goOn();
             if (scenario.work() == KillScenario.Work.STORE || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
                 assertEquals("Stored", answer);
-                assertEquals(scenario.step() != Step.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
+                assertEquals(scenario.step() != StoreStep.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
             } else {
                 assertEquals(scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true", answer);
             }

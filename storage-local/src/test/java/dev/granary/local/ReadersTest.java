@@ -13,6 +13,15 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.SegmentFile;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.SegmentStore;
+import dev.granary.local.store.StoreCaretaker;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -42,8 +51,8 @@ final class ReadersTest {
     @TempDir
     private Path directory;
 
-    private LocalConfig config() {
-        return LocalConfig.builder(directory).background(Runnable::run).build();
+    private LocalTierConfig config() {
+        return LocalTierConfig.builder(directory).background(Runnable::run).build();
     }
 
     /** Memory for a look-up that does something else before it hands out the first piece: in the middle of the look-up. */
@@ -98,7 +107,7 @@ final class ReadersTest {
         Entry passed = TestEntries.entry(TestEntries.id("passed"), entries.entry(100).binaries());
         Entry old = entries.entry(100);
         Entry replacing = entries.entry(old.id(), 200);
-        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, Step.Listener.NONE)) {
+        try (LocalTier tier = LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             for (Entry entry : List.of(gone, passed, old)) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             }
@@ -122,8 +131,8 @@ final class ReadersTest {
         Entry old = entries.entry(100);
         Entry replacing = entries.entry(old.id(), 200);
         boolean[] dies = {false};
-        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, step -> {
-            if (dies[0] && step == Step.ENTERED) {
+        try (LocalTier tier = LocalTier.open(config(), BootId.mark(), id -> one, step -> {
+            if (dies[0] && step == StoreStep.ENTERED) {
                 throw new IllegalStateException("this is where the process dies");
             }
         })) {
@@ -152,7 +161,7 @@ final class ReadersTest {
         try (LocalTier tier = LocalTier.open(config())) {
             tier.store(stays);
             tier.store(leaves);
-            Segment before = segmentOf(stays);
+            SegmentFile before = segmentOf(stays);
             try (Meanwhile memory = new Meanwhile(() -> {
                 tier.discard(leaves);
                 tier.reclaim();
@@ -173,7 +182,7 @@ final class ReadersTest {
         Entry gone = entries.entry(PAGES);
         Entry stays = entries.entry(PAGES);
         Entry leaves = entries.entry(LARGE);
-        try (LocalTier tier = LocalTier.open(config(), Boot.mark(), id -> one, Step.Listener.NONE)) {
+        try (LocalTier tier = LocalTier.open(config(), BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
             tier.store(gone);
             tier.store(stays);
             tier.discard(gone);
@@ -197,15 +206,15 @@ final class ReadersTest {
         try (LocalTier tier = LocalTier.open(config())) {
             tier.store(entries.entry(PAGES));
             tier.store(leaves);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try (Arena memory = Arena.ofConfined()) {
-                StoreFiles files = Objects.requireNonNull(store.files());
-                Shelf shelf = new Shelf(id -> id.hash());
-                Shelf.Place place = shelf.find(files, leaves.id(), memory);
-                Segment mapped = files.segments().get(Tail.segment(place.location()));
+                OpenStoreFiles files = Objects.requireNonNull(store.files());
+                EntryReader shelf = new EntryReader(id -> id.hash());
+                EntryReader.Place place = shelf.find(files, leaves.id(), memory);
+                SegmentFile mapped = files.segments().get(EntryLocation.segment(place.location()));
                 tier.discard(leaves);
                 tier.reclaim();
-                assertThrows(Segment.CutException.class, () -> mapped.copy(Tail.offset(place.location()), LARGE, memory));
+                assertThrows(SegmentFile.CutException.class, () -> mapped.copy(EntryLocation.offset(place.location()), LARGE, memory));
                 assertEquals(LoadResult.ABSENT, shelf.find(files, leaves.id(), memory).result());
             } finally {
                 store.release();
@@ -222,12 +231,12 @@ final class ReadersTest {
         Entry before = entries.entry(PAGES);
         Entry cut = entries.entry(LARGE);
         Entry elsewhere = entries.entry(1 << 20);
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
             for (Entry entry : List.of(before, cut, elsewhere)) {
                 tier.store(entry);
                 assertHit(entry, tier.load(entry.id()));
             }
-            Segment untouched = segmentOf(elsewhere);
+            SegmentFile untouched = segmentOf(elsewhere);
             Spot.of(directory, cut.id()).cut(100);
             assertEquals(Damage.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id())).damage());
             assertEquals(1, tier.statistics().healed());
@@ -245,16 +254,16 @@ final class ReadersTest {
     void toldLate() throws Exception {
         Entry cut = entries.entry(LARGE);
         Entry elsewhere = entries.entry(1 << 20);
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
             tier.store(cut);
             tier.store(elsewhere);
-            Segment mapped = segmentOf(cut);
-            Segment untouched = segmentOf(elsewhere);
+            SegmentFile mapped = segmentOf(cut);
+            SegmentFile untouched = segmentOf(elsewhere);
             Spot.of(directory, cut.id()).cut(100);
-            SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+            SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 int[] looks = {0};
-                Aftercare.twice(store, () -> {
+                StoreCaretaker.twice(store, () -> {
                     if (++looks[0] == 1) {
                         throw new InternalError("late");
                     }
@@ -270,12 +279,12 @@ final class ReadersTest {
         Invariants.check(directory);
     }
 
-    private Segment segmentOf(Entry entry) throws IOException {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+    private SegmentFile segmentOf(Entry entry) throws IOException {
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
-            StoreFiles files = Objects.requireNonNull(store.files());
-            long location = new Shelf(id -> id.hash()).find(files, entry.id(), memory).location();
-            return files.segments().get(Tail.segment(location));
+            OpenStoreFiles files = Objects.requireNonNull(store.files());
+            long location = new EntryReader(id -> id.hash()).find(files, entry.id(), memory).location();
+            return files.segments().get(EntryLocation.segment(location));
         } finally {
             store.release();
         }

@@ -9,6 +9,14 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -40,8 +48,8 @@ final class SharedLocationTest {
     }
 
     private LocalTier open(long boot) throws LocalDirectoryException {
-        LocalConfig config = LocalConfig.builder(directory()).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
-        return LocalTier.open(config, boot, id -> id.hash(), Step.Listener.NONE);
+        LocalTierConfig config = LocalTierConfig.builder(directory()).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        return LocalTier.open(config, boot, id -> id.hash(), StoreStep.Listener.NONE);
     }
 
     private List<Entry> store(LocalTier tier, String prefix, int count, int size) {
@@ -70,7 +78,7 @@ final class SharedLocationTest {
     @DisplayName("D4 L2 the newest segment is lost and the index is not: nothing that is stored afterwards is lost, and counts equal the survey")
     void newestSegmentLost(boolean stateToo) throws Exception {
         List<Entry> before;
-        try (LocalTier tier = open(Boot.mark() + 1)) {
+        try (LocalTier tier = open(BootId.mark() + 1)) {
             before = store(tier, "before", 200, SIZE);
         }
         List<Path> segments = Invariants.segmentFiles(directory());
@@ -78,7 +86,7 @@ final class SharedLocationTest {
         if (stateToo) {
             Files.delete(directory().resolve("v2/state"));
         }
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             List<Entry> after = store(tier, "after", 200, SIZE / 2);
             assertEquals(tier.survey().entryBytes(), tier.usedBytes());
             long entries = tier.survey().entries();
@@ -95,7 +103,7 @@ final class SharedLocationTest {
     @DisplayName("D6 F10 a flipped bit that makes two slots lead to one place loses one entry at most")
     void oneBit() throws Exception {
         List<Entry> entries;
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             entries = store(tier, "entry", 30, 20);
         }
         Tree sound = Tree.of(directory());
@@ -110,7 +118,7 @@ final class SharedLocationTest {
                     byte[] bad = sound.get(index).clone();
                     setLocation(bad, slot, location(bad, other));
                     sound.with(index, bad).writeTo(directory());
-                    try (LocalTier tier = open(Boot.mark())) {
+                    try (LocalTier tier = open(BootId.mark())) {
                         assertTrue(tier.sweepNow());
                         assertEquals(tier.survey().entryBytes(), tier.usedBytes());
                         assertEquals(entries.size() - 1, tier.survey().entries(), "what leads to another's place is gone");
@@ -127,7 +135,7 @@ final class SharedLocationTest {
     @DisplayName("D6 F10 random damage of the index: each damaged slot loses one entry at most; counts equal the survey after a sweep")
     void randomDamage() throws Exception {
         List<Entry> entries;
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             entries = store(tier, "entry", 40, 500);
             for (int i = 0; i < entries.size(); i += 5) {
                 tier.discard(entries.get(i));
@@ -145,14 +153,14 @@ final class SharedLocationTest {
                 int other = used.get(random.nextInt(used.size()));
                 switch (random.nextInt(4)) {
                     case 0 -> setLocation(bad, slot, location(bad, other));
-                    case 1 -> System.arraycopy(bad, other * Index.SLOT_BYTES + 8, bad, slot * Index.SLOT_BYTES + 8, 16);
+                    case 1 -> System.arraycopy(bad, other * EntryIndex.SLOT_BYTES + 8, bad, slot * EntryIndex.SLOT_BYTES + 8, 16);
                     case 2 -> setLocation(bad, slot, location(bad, slot) + random.nextInt(-20, 20));
-                    default -> bad[slot * Index.SLOT_BYTES + 8 + random.nextInt(24)] ^= (byte) (1 << random.nextInt(8));
+                    default -> bad[slot * EntryIndex.SLOT_BYTES + 8 + random.nextInt(24)] ^= (byte) (1 << random.nextInt(8));
                 }
             }
             sound.with(index, bad).writeTo(directory());
             String what = "run " + run + ", " + damaged + " slots damaged";
-            try (LocalTier tier = open(Boot.mark())) {
+            try (LocalTier tier = open(BootId.mark())) {
                 assertTrue(tier.sweepNow(), what);
                 assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
                 assertTrue(hits(tier, entries) >= entries.size() - damaged, () -> what + ": " + hits(tier, entries) + " of " + entries.size());
@@ -167,21 +175,21 @@ final class SharedLocationTest {
     @DisplayName("D6 F10 counts that rotted are never told below zero, also before the first change")
     void negativeCounts() throws Exception {
         List<Entry> entries;
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             entries = store(tier, "entry", 10, 500);
         }
         Tree sound = Tree.of(directory());
         long bytes;
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             bytes = tier.usedBytes();
         }
-        for (int word : new int[] {State.LIVE_UNITS, State.LIVE_ENTRIES, State.OCCUPIED_SLOTS, State.SEALED_UNITS}) {
+        for (int word : new int[] {StatePage.LIVE_UNITS, StatePage.LIVE_ENTRIES, StatePage.OCCUPIED_SLOTS, StatePage.SEALED_UNITS}) {
             byte[] state = sound.get("v2/state").clone();
             ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN).putLong(word, -1_000_000);
             sound.with("v2/state", state).writeTo(directory());
-            try (LocalTier tier = open(Boot.mark())) {
+            try (LocalTier tier = open(BootId.mark())) {
                 assertEquals(bytes, tier.usedBytes(), "word " + word);
-                assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + Tail.UNIT, () -> "word " + word + ": " + tier.diskBytes());
+                assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT, () -> "word " + word + ": " + tier.diskBytes());
                 assertEquals(bytes, tier.survey().entryBytes());
                 assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
             }
@@ -193,13 +201,13 @@ final class SharedLocationTest {
     void countsOfAnotherMoment() throws Exception {
         byte[] older;
         List<Entry> entries;
-        try (LocalTier tier = open(Boot.mark() + 1)) {
+        try (LocalTier tier = open(BootId.mark() + 1)) {
             store(tier, "before", 3, SIZE);
             older = Tree.of(directory()).get("v2/state").clone();
             entries = store(tier, "after", 5, SIZE);
         }
         Tree.of(directory()).with("v2/state", older).writeTo(directory());
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             assertEquals(entries.size(), hits(tier, entries));
             assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
             assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
@@ -211,13 +219,13 @@ final class SharedLocationTest {
     void endOfAnotherMoment() throws Exception {
         byte[] older;
         List<Entry> entries;
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             entries = new ArrayList<>(store(tier, "before", 3, SIZE));
             older = Tree.of(directory()).get("v2/state").clone();
             entries.addAll(store(tier, "after", 5, SIZE));
         }
         Tree.of(directory()).with("v2/state", older).writeTo(directory()); // the mark of this start is in it: nothing tells of the power cut
-        try (LocalTier tier = open(Boot.mark())) {
+        try (LocalTier tier = open(BootId.mark())) {
             assertTrue(tier.sweepNow());
             assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
             assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
@@ -229,7 +237,7 @@ final class SharedLocationTest {
 
     private static List<Integer> usedSlots(byte[] table) {
         List<Integer> used = new ArrayList<>();
-        for (int slot = 0; slot < table.length / Index.SLOT_BYTES; slot++) {
+        for (int slot = 0; slot < table.length / EntryIndex.SLOT_BYTES; slot++) {
             if (location(table, slot) != 0) {
                 used.add(slot);
             }
@@ -238,11 +246,11 @@ final class SharedLocationTest {
     }
 
     private static long location(byte[] table, int slot) {
-        return words(table).getLong(slot * Index.SLOT_BYTES + 8);
+        return words(table).getLong(slot * EntryIndex.SLOT_BYTES + 8);
     }
 
     private static void setLocation(byte[] table, int slot, long location) {
-        words(table).putLong(slot * Index.SLOT_BYTES + 8, location);
+        words(table).putLong(slot * EntryIndex.SLOT_BYTES + 8, location);
     }
 
     private static ByteBuffer words(byte[] table) {

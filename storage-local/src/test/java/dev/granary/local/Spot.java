@@ -4,6 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.SegmentFile;
+import dev.granary.local.file.StoreStep;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.SegmentStore;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.Arena;
@@ -24,12 +31,12 @@ record Spot(Path file, long offset, int length) {
     }
 
     static Spot of(Path directory, Function<Id, Sha256> naming, Id id) throws IOException {
-        SegmentStore store = SegmentStore.share(directory.toRealPath(), Boot.mark(), Step.Listener.NONE);
+        SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
-            StoreFiles files = Objects.requireNonNull(store.files());
-            long location = new Shelf(naming).find(files, id, memory).location();
-            Segment segment = files.segments().get(Tail.segment(location));
-            return new Spot(segment.file(), Tail.offset(location), (int) segment.statedLength(Tail.offset(location)));
+            OpenStoreFiles files = Objects.requireNonNull(store.files());
+            long location = new EntryReader(naming).find(files, id, memory).location();
+            SegmentFile segment = files.segments().get(EntryLocation.segment(location));
+            return new Spot(segment.file(), EntryLocation.offset(location), (int) segment.statedLength(EntryLocation.offset(location)));
         } finally {
             store.release();
         }

@@ -12,6 +12,15 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreLayout;
+import dev.granary.local.file.StoreStep;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -53,9 +62,9 @@ final class StoreFilesCorruptionTest {
     @BeforeEach
     void build() throws Exception {
         directory = temporary.resolve("cache");
-        for (long boot : new long[] {Boot.mark() + 1, Boot.mark()}) { // each start of the machine begins a segment
-            LocalConfig config = LocalConfig.builder(directory).capacityBytes(CAPACITY).background(_ -> {}).build();
-            try (LocalTier tier = LocalTier.open(config, boot, id -> id.hash(), Step.Listener.NONE)) {
+        for (long boot : new long[] {BootId.mark() + 1, BootId.mark()}) { // each start of the machine begins a segment
+            LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(_ -> {}).build();
+            try (LocalTier tier = LocalTier.open(config, boot, id -> id.hash(), StoreStep.Listener.NONE)) {
                 for (int i = 0; i < ENTRIES; i++) {
                     Entry entry = Material.entry("entry" + entries.size(), 60 + 30 * i);
                     entries.add(entry);
@@ -69,7 +78,7 @@ final class StoreFilesCorruptionTest {
     }
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO) // no thread for the uses
+        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO) // no thread for the uses
                 .background(Runnable::run).build());
     }
 
@@ -88,7 +97,7 @@ final class StoreFilesCorruptionTest {
     @DisplayName("D6 a word of the state at any extreme loses nothing")
     void stateWords() throws Exception {
         for (int at = 0; at < STATE_WORDS_END; at += Long.BYTES) {
-            for (long value : new long[] {0, -1, Long.MAX_VALUE, 1L << 40, Tail.LAST_SEGMENT}) {
+            for (long value : new long[] {0, -1, Long.MAX_VALUE, 1L << 40, EntryLocation.LAST_SEGMENT}) {
                 byte[] state = sound.get(STATE).clone();
                 ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN).putLong(at, value);
                 assertLosesAtMost(0, sound.with(STATE, state), "state word " + at + " = " + value);
@@ -99,16 +108,16 @@ final class StoreFilesCorruptionTest {
     @Test
     @DisplayName("D6 a state that is all zeros, all ones, random, cut anywhere, missing or too long loses nothing")
     void stateAsAWhole() throws Exception {
-        byte[] ones = new byte[State.BYTES];
+        byte[] ones = new byte[StatePage.BYTES];
         Arrays.fill(ones, (byte) 0xff);
-        byte[] junk = new byte[State.BYTES];
+        byte[] junk = new byte[StatePage.BYTES];
         random.nextBytes(junk);
-        assertLosesAtMost(0, sound.with(STATE, new byte[State.BYTES]), "zeros");
+        assertLosesAtMost(0, sound.with(STATE, new byte[StatePage.BYTES]), "zeros");
         assertLosesAtMost(0, sound.with(STATE, ones), "ones");
         assertLosesAtMost(0, sound.with(STATE, junk), "random");
         assertLosesAtMost(0, sound.without(STATE), "missing");
-        assertLosesAtMost(0, sound.with(STATE, Arrays.copyOf(sound.get(STATE), 3 * State.BYTES)), "too long");
-        for (int length = 0; length < State.BYTES; length += length < STATE_WORDS_END ? 5 : 701) {
+        assertLosesAtMost(0, sound.with(STATE, Arrays.copyOf(sound.get(STATE), 3 * StatePage.BYTES)), "too long");
+        for (int length = 0; length < StatePage.BYTES; length += length < STATE_WORDS_END ? 5 : 701) {
             assertLosesAtMost(0, sound.with(STATE, Arrays.copyOf(sound.get(STATE), length)), "cut to " + length);
         }
     }
@@ -117,12 +126,12 @@ final class StoreFilesCorruptionTest {
     @DisplayName("D6 a flipped bit in any byte of the index loses at most the entry of that slot")
     void indexFlips() throws Exception {
         List<Integer> slots = usedSlots();
-        slots.add((slots.getFirst() + 1) % Index.MIN_SLOTS); // unused, most likely
+        slots.add((slots.getFirst() + 1) % EntryIndex.MIN_SLOTS); // unused, most likely
         slots.add(0);
-        slots.add(Index.MIN_SLOTS - 1);
+        slots.add(EntryIndex.MIN_SLOTS - 1);
         for (int slot : slots) {
-            for (int at = 0; at < Index.SLOT_BYTES; at++) {
-                assertLosesAtMost(1, flipped(sound, index, slot * Index.SLOT_BYTES + at, (slot + at) % 8), "slot " + slot + " byte " + at);
+            for (int at = 0; at < EntryIndex.SLOT_BYTES; at++) {
+                assertLosesAtMost(1, flipped(sound, index, slot * EntryIndex.SLOT_BYTES + at, (slot + at) % 8), "slot " + slot + " byte " + at);
             }
         }
     }
@@ -133,9 +142,9 @@ final class StoreFilesCorruptionTest {
         List<Integer> slots = usedSlots();
         byte[] table = sound.get(index);
         for (int i = 0; i < slots.size(); i++) {
-            int slot = slots.get(i) * Index.SLOT_BYTES;
-            int other = slots.get((i + 1) % slots.size()) * Index.SLOT_BYTES;
-            for (int at = 0; at < Index.SLOT_BYTES; at += Long.BYTES) {
+            int slot = slots.get(i) * EntryIndex.SLOT_BYTES;
+            int other = slots.get((i + 1) % slots.size()) * EntryIndex.SLOT_BYTES;
+            for (int at = 0; at < EntryIndex.SLOT_BYTES; at += Long.BYTES) {
                 for (int value : new int[] {0, 1, 0x7f, 0xff}) {
                     byte[] bad = table.clone();
                     Arrays.fill(bad, slot + at, slot + at + Long.BYTES, (byte) value);
@@ -157,10 +166,10 @@ final class StoreFilesCorruptionTest {
         byte[] table = sound.get(index);
         List<Integer> lengths = new ArrayList<>(List.of(0, 1, 31, 4095, 4096, 4097, table.length / 2, table.length - 1, table.length + 31));
         for (int slot : usedSlots()) {
-            lengths.addAll(List.of(slot * Index.SLOT_BYTES, slot * Index.SLOT_BYTES + 13, (slot + 1) * Index.SLOT_BYTES));
+            lengths.addAll(List.of(slot * EntryIndex.SLOT_BYTES, slot * EntryIndex.SLOT_BYTES + 13, (slot + 1) * EntryIndex.SLOT_BYTES));
         }
-        for (int slot = 0; slot < Index.MIN_SLOTS; slot += 97) {
-            lengths.add(slot * Index.SLOT_BYTES);
+        for (int slot = 0; slot < EntryIndex.MIN_SLOTS; slot += 97) {
+            lengths.add(slot * EntryIndex.SLOT_BYTES);
         }
         for (int length : lengths) {
             assertLosesAtMost(entries.size(), sound.with(index, Arrays.copyOf(table, length)), "index of " + length + " bytes");
@@ -204,8 +213,8 @@ final class StoreFilesCorruptionTest {
             Tree bad = sound.with(name, junk);
             assertLosesAtMost(0, bad, name);
             assertFalse(Files.exists(directory.resolve(name)) && Arrays.equals(junk, Files.readAllBytes(directory.resolve(name))), name);
-            assertLosesAtMost(0, bad.with(STATE, new byte[State.BYTES]), name + " and no state");
-            assertLosesAtMost(0, sound.with(name, new byte[0]).with(STATE, new byte[State.BYTES]), name + " empty and no state");
+            assertLosesAtMost(0, bad.with(STATE, new byte[StatePage.BYTES]), name + " and no state");
+            assertLosesAtMost(0, sound.with(name, new byte[0]).with(STATE, new byte[StatePage.BYTES]), name + " empty and no state");
         }
         for (String name : List.of("v2/index-", "v2/index-0", "v2/index-xyz", "v2/other", "v2/segments/0", "v2/segments/01", "v2/segments/xyz",
                 "v2/segments/1000000", "v2/segments/fffffffffffffffffff")) {
@@ -219,13 +228,13 @@ final class StoreFilesCorruptionTest {
     @DisplayName("D6 damage to a segment's header loses nothing")
     void segmentHeaders() throws Exception {
         for (String segment : sound.names().stream().filter(name -> name.startsWith("v2/segments/")).toList()) {
-            for (int at = 0; at < Tail.UNIT; at++) {
+            for (int at = 0; at < EntryLocation.UNIT; at++) {
                 assertLosesAtMost(0, flipped(sound, segment, at, at % 8), segment + " byte " + at);
                 assertLosesAtMost(0, flipped(sound, segment, at, (at + 1) % 2), segment + " byte " + at + ", another bit");
             }
             for (int value : new int[] {0, 0xff}) {
                 byte[] bad = sound.get(segment).clone();
-                Arrays.fill(bad, 0, Tail.UNIT, (byte) value);
+                Arrays.fill(bad, 0, EntryLocation.UNIT, (byte) value);
                 assertLosesAtMost(0, sound.with(segment, bad), segment + " header of bytes " + value);
             }
         }
@@ -254,8 +263,8 @@ final class StoreFilesCorruptionTest {
     @DisplayName("D6 a length in the index that rotted does not empty the store when something must leave")
     void rottedLengthAndEviction() throws Exception {
         for (int at = 16; at < 20; at++) {
-            flipped(sound, index, usedSlots().getFirst() * Index.SLOT_BYTES + at, 6).writeTo(directory);
-            LocalConfig config = LocalConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build();
+            flipped(sound, index, usedSlots().getFirst() * EntryIndex.SLOT_BYTES + at, 6).writeTo(directory);
+            LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build();
             try (LocalTier tier = LocalTier.open(config)) {
                 tier.setCapacity(tier.diskBytes() - 1); // a sixteenth is to leave
                 int left = 0;
@@ -319,8 +328,8 @@ final class StoreFilesCorruptionTest {
     private List<Integer> usedSlots() {
         ByteBuffer table = ByteBuffer.wrap(sound.get(index));
         List<Integer> used = new ArrayList<>();
-        for (int slot = 0; slot < table.limit() / Index.SLOT_BYTES; slot++) {
-            if (table.getLong(slot * Index.SLOT_BYTES) != 0) {
+        for (int slot = 0; slot < table.limit() / EntryIndex.SLOT_BYTES; slot++) {
+            if (table.getLong(slot * EntryIndex.SLOT_BYTES) != 0) {
                 used.add(slot);
             }
         }
@@ -392,7 +401,7 @@ final class StoreFilesCorruptionTest {
     /** Directories and links are nobody's of ours; the check of the invariants knows only files. */
     private void removeForeignDirectories() throws IOException {
         for (Path parent : List.of(directory.resolve("v2"), directory.resolve("v2/segments"))) {
-            Layout.each(parent, path -> {
+            StoreLayout.each(parent, path -> {
                 if (Files.isSymbolicLink(path) || (Files.isDirectory(path) && !path.endsWith("segments"))) {
                     Tree.delete(path);
                 }

@@ -5,6 +5,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StoreStep;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -80,21 +84,21 @@ final class TierProcess implements AutoCloseable {
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
-        Step.Listener listener = step -> {
+        StoreStep.Listener listener = step -> {
             if (step.name().equals(stopAfter[0])) {
                 stopAfter[0] = "";
                 System.out.println("AT " + step);
                 standStill();
             }
         };
-        LocalConfig config = LocalConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1]))
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1]))
                 .background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config, Boot.mark(), id -> id.hash(), listener);
+        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), listener);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ");
                 if (words[0].equals("stop")) {
-                    stopAfter[0] = Step.valueOf(words[1]).name();
+                    stopAfter[0] = StoreStep.valueOf(words[1]).name();
                 }
                 System.out.println(answer(tier, words));
             }
@@ -142,7 +146,7 @@ final class TierProcess implements AutoCloseable {
 
     /** In a tier of its own, as applications have it: sweeps run behind the stores. */
     private static Contention contend(LocalTier same, String[] words) {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
             return Contention.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
                     Integer.parseInt(words[4]));
         } catch (LocalDirectoryException | InterruptedException e) {

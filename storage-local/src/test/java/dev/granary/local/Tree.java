@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.local.directory.DirectoryValidator;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -14,7 +15,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** The files of a directory as bytes, by their relative paths: copied from a disk, changed in memory, laid out on a disk again. */
-final class Tree {
+public final class Tree {
     static final int PAGE = 4096;
 
     private final SortedMap<String, byte[]> files;
@@ -72,7 +73,7 @@ final class Tree {
     /** Has the directory hold this and nothing else; pages of zeros become holes. */
     void writeTo(Path directory) throws IOException {
         delete(directory);
-        Files.createDirectories(directory, DirectoryCheck.privateDirectory(directory));
+        Files.createDirectories(directory, DirectoryValidator.privateDirectory(directory));
         for (var file : files.entrySet()) {
             Path path = directory.resolve(file.getKey());
             Files.createDirectories(Objects.requireNonNull(path.getParent()));
@@ -92,7 +93,7 @@ final class Tree {
 
     private static final byte[] ZEROS = new byte[PAGE];
 
-    static void delete(Path directory) throws IOException {
+    public static void delete(Path directory) throws IOException {
         if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
             try (Stream<Path> all = Files.walk(directory)) {
                 for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {

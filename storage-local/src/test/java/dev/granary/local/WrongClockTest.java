@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,7 +43,7 @@ final class WrongClockTest {
     }
 
     private LocalTier open(EvictionPolicy policy) throws LocalDirectoryException {
-        return LocalTier.open(LocalConfig.builder(directory).capacityBytes(CAPACITY).clock(clock).policy(policy).background(Runnable::run).build());
+        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).clock(clock).policy(policy).background(Runnable::run).build());
     }
 
     private List<Entry> store(LocalTier tier, int count) {
@@ -99,11 +104,11 @@ final class WrongClockTest {
     @DisplayName("E1 L3 a stamp below zero, which rotted, is a wrong one as well; one of a moment ago is not")
     void wrongStamps() throws Exception {
         long now = 1_800_000_000_000_000L;
-        Index index = Index.create(directory.resolve("table"), 1, Index.MIN_SLOTS);
+        EntryIndex index = EntryIndex.create(directory.resolve("table"), 1, EntryIndex.MIN_SLOTS);
         long[] stamps = {now, now + 1_000_000, now + 3_600_000_000L, -5, Long.MIN_VALUE + 5};
         for (int tag = 0; tag < stamps.length; tag++) {
-            assertEquals(1, index.insert(tag + 1, Tail.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
-            int slot = index.find(tag + 1, Tail.location(1, tag + 1));
+            assertEquals(1, index.insert(tag + 1, EntryLocation.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
+            int slot = index.find(tag + 1, EntryLocation.location(1, tag + 1));
             assertEquals(tag > 1, index.hasWrongStamp(slot, now), "stamp " + stamps[tag]);
             index.correctStamps(slot, now, now - 7);
             assertEquals(tag > 1 ? now - 7 : stamps[tag], index.usedMicros(slot));

@@ -10,13 +10,29 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
+import dev.granary.cache.support.Lazy;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Access;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackAnswer;
-import dev.granary.s3.pack.PackKeys;
-import dev.granary.s3.pack.Packs;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.probe.BucketDiagnostics;
+import dev.granary.s3.probe.BucketFinding;
+import dev.granary.s3.probe.CachedCapabilities;
+import dev.granary.s3.probe.CapabilityProbe;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.publish.EntryPublisher;
+import dev.granary.s3.resilience.ExpiringSet;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.ResilientObjectStore;
+import dev.granary.s3.resilience.WriteSuspension;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.TrafficCounter;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -31,7 +47,7 @@ import java.util.random.RandomGenerator;
  * The bucket tier: entries in a bucket that a fleet shares. Thread-safe.
  *
  * <p>Entries lie in {@linkplain dev.granary.s3.pack packs} or alone. A hit is exactly one GET, a publication in the good case exactly one PUT
- * ({@link Publisher} has the protocol); before its first publication a process asks what the server can do ({@link LearnedCapabilities}). The
+ * ({@link EntryPublisher} has the protocol); before its first publication a process asks what the server can do ({@link CachedCapabilities}). The
  * first entry of an id stays; only one that is damaged is replaced. What comes from the bucket is verified in full, the SHA-256 of the content
  * included. That an id is absent is remembered for some seconds, within which another machine's entry is not seen.
  *
@@ -50,44 +66,44 @@ public final class BucketTier implements PersistentCache, Catalog {
     private final S3Config config;
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
-    private final ResilientStore store;
-    private final LearnedCapabilities capabilities;
-    private final Publisher publisher;
-    private final WritePause writePause;
-    private final Packs.Settings packSettings;
-    private final Lazily<Packs> packs;
-    private final RecentSet<Sha256> absent;
-    private final RecentSet<Sha256> suspects;
+    private final ResilientObjectStore store;
+    private final CachedCapabilities capabilities;
+    private final EntryPublisher publisher;
+    private final WriteSuspension writePause;
+    private final PackReader.Settings packSettings;
+    private final Lazy<PackReader> packs;
+    private final ExpiringSet<Sha256> absent;
+    private final ExpiringSet<Sha256> suspects;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
-    private final Traffic traffic;
+    private final TrafficCounter traffic;
 
-    BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random) {
-        this(config, transport, timing, random, new Traffic());
+    public BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
+        this(config, transport, timing, random, new TrafficCounter());
     }
 
-    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Timing timing, RandomGenerator random, Traffic traffic) {
+    private BucketTier(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
         this.config = config;
         this.traffic = traffic;
         this.random = random;
         this.layout = new BucketLayout(config.location());
-        this.store = new ResilientStore(transport, config, timing, counters, traffic);
-        this.writePause = new WritePause(config.location(), config.readOnlyPause(), timing);
-        this.capabilities = new LearnedCapabilities(config, layout, store,
-                () -> new Probe(store.forTrials(), layout, timing, random), timing);
-        this.publisher = new Publisher(store, capabilities, writePause, config.retention(), counters, timing, random);
-        this.packSettings = new Packs.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly);
-        this.packs = new Lazily<>(() -> new Packs(store, packSettings, config.manifestInterval(),
+        this.store = new ResilientObjectStore(transport, config, timing, counters, traffic);
+        this.writePause = new WriteSuspension(config.location(), config.readOnlyPause(), timing);
+        this.capabilities = new CachedCapabilities(config, layout, store,
+                () -> new CapabilityProbe(store.forTrials(), layout, timing, random), timing);
+        this.publisher = new EntryPublisher(store, capabilities, writePause, config.retention(), counters, timing, random);
+        this.packSettings = new PackReader.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly);
+        this.packs = new Lazy<>(() -> new PackReader(store, packSettings, config.manifestInterval(),
                 config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
-        this.absent = new RecentSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
-        this.suspects = new RecentSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
+        this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);
+        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, timing);
     }
 
     /** Opens the tier, without a request and without loading a client library: that is left to the first use. */
     public static BucketTier open(S3Config config) {
-        Lazily<SecureRandom> random = new Lazily<>(SecureRandom::new);
-        Traffic traffic = new Traffic();
-        return new BucketTier(config, () -> ObjectStores.open(config, traffic), Timing.SYSTEM, () -> random.get().nextLong(), traffic);
+        Lazy<SecureRandom> random = new Lazy<>(SecureRandom::new);
+        TrafficCounter traffic = new TrafficCounter();
+        return new BucketTier(config, () -> ObjectStoreFactory.open(config, traffic), Ticker.SYSTEM, () -> random.get().nextLong(), traffic);
     }
 
     @Override
@@ -141,17 +157,17 @@ public final class BucketTier implements PersistentCache, Catalog {
         if (config.access() == S3Access.READ) {
             return new StoreResult.Refused(config.location() + " is only read, as configured");
         }
-        Optional<Failure> refusal = writePause.reason();
+        Optional<StoreFailure> refusal = writePause.reason();
         if (refusal.isPresent()) {
             return new StoreResult.Refused("only read for a while, since the bucket refused a write: " + refusal.get());
         }
         Sha256 hash = entry.id().hash();
-        Packs used = packs.peek();
+        PackReader used = packs.peek();
         if (used != null && !suspects.contains(hash) && used.isKnown(entry.id())
                 && used.confirm(entry.id(), used.mark(entry.id()), store.withinDeadline()) && used.holds(entry.id(), store)) {
             return StoreResult.DUPLICATE;
         }
-        Publisher.Existing existing = suspects.contains(hash) ? Publisher.Existing.SUSPECT : Publisher.Existing.TRUSTED;
+        EntryPublisher.Existing existing = suspects.contains(hash) ? EntryPublisher.Existing.SUSPECT : EntryPublisher.Existing.TRUSTED;
         StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
         absent.remove(hash);
         if (result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate || result instanceof StoreResult.Divergent) {
@@ -173,18 +189,18 @@ public final class BucketTier implements PersistentCache, Catalog {
     }
 
     /** A mark for {@link #isConfirmed} from which on what packs there are is asked anew. */
-    long markPacks(Id id) {
+    public long markPacks(Id id) {
         return config.manifestInterval().isZero() ? 0 : packs.get().mark(id);
     }
 
     /** True if what is known of packs is what a process with an empty directory has come to know since the mark; asks the bucket where needed. */
-    boolean isConfirmed(Id id, long mark) {
+    public boolean isConfirmed(Id id, long mark) {
         return config.manifestInterval().isZero() || packs.get().confirm(id, mark, store.withinDeadline());
     }
 
     /** True if a look-up met a named pack of the target of that id that the bucket does not have. Sends nothing. */
-    boolean hasLostPacks(Id id) {
-        Packs used = packs.peek();
+    public boolean hasLostPacks(Id id) {
+        PackReader used = packs.peek();
         return used != null && used.hasLost(id);
     }
 
@@ -193,7 +209,7 @@ public final class BucketTier implements PersistentCache, Catalog {
      * that this machine has kept may be of one that is cut, and of use to nobody else. One that lies alone may be younger than the manifest: its publisher
      * sees to it that look-ups ask for it, and may not have come to that.
      */
-    Optional<Entry> findSurely(Id id) {
+    public Optional<Entry> findSurely(Id id) {
         boolean hasManifests = !config.manifestInterval().isZero();
         boolean isHeld = hasManifests && packs.get().holds(id, store.withinDeadline());
         if (!(load(id) instanceof LoadResult.Hit(Entry there))) {
@@ -204,14 +220,14 @@ public final class BucketTier implements PersistentCache, Catalog {
     }
 
     /** Which conditions on writes the server keeps. The first question of a process sends requests; not for look-ups. */
-    public ConditionalWrites conditionalWrites() {
+    public ConditionalWriteSupport conditionalWrites() {
         requireOpen();
         return capabilities.conditionalWrites();
     }
 
     /** The same bucket for what moves whole packs; to be closed by the caller. Sends nothing yet. */
-    public PackedBucket packed() {
-        return PackedBucket.open(config);
+    public BulkBucket packed() {
+        return BulkBucket.open(config);
     }
 
     /** Declines: what one machine's driver refuses may serve all others, and one broken machine must not empty the bucket. */
@@ -228,7 +244,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        new BucketListing(config.location(), layout, store, packSettings).list(visitor);
+        new BucketLister(config.location(), layout, store, packSettings).list(visitor);
     }
 
     @Override
@@ -245,7 +261,7 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     private LoadResult readLoose(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> new PackKeys(layout.root(), listed.namespace())
+            case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
                     .inItsPlace(EntryFormat.decode(found.bytes(), Verification.CONTENT_HASH), listed.hash());
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
@@ -258,13 +274,13 @@ public final class BucketTier implements PersistentCache, Catalog {
     }
 
     /** The bytes that move between this process and the bucket, for tools that show progress. */
-    public Traffic traffic() {
+    public TrafficCounter traffic() {
         return traffic;
     }
 
     /** What this tier has done so far, and how it is. Sends nothing. */
-    public BucketStatistics statistics() {
-        return new BucketStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
+    public BucketTierStatistics statistics() {
+        return new BucketTierStatistics(counters.requests(), counters.retries.sum(), counters.unsent.sum(), store.breaker(),
                 counters.refreshes(), capabilities.peek(), writePause.left());
     }
 
@@ -274,9 +290,9 @@ public final class BucketTier implements PersistentCache, Catalog {
      *
      * @return what was found, in the order of the trials; a problem that makes further ones pointless ends them
      */
-    public List<Finding> check() {
+    public List<BucketFinding> check() {
         requireOpen();
-        return new BucketCheck(config, store.forTrials(), layout, capabilities, random).run();
+        return new BucketDiagnostics(config, store.forTrials(), layout, capabilities, random).run();
     }
 
     /**
@@ -285,9 +301,9 @@ public final class BucketTier implements PersistentCache, Catalog {
      *
      * @return what is wrong; empty where the bucket can be used, as far as this request can tell
      */
-    public Optional<Finding.Problem> reach() {
+    public Optional<BucketFinding.Problem> reach() {
         requireOpen();
-        return new BucketCheck(config, store.withinDeadline(), layout, capabilities, random).reach();
+        return new BucketDiagnostics(config, store.withinDeadline(), layout, capabilities, random).reach();
     }
 
     /** The settings. */
@@ -298,7 +314,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            Packs used = packs.peek();
+            PackReader used = packs.peek();
             if (used != null) {
                 used.close();
             }

@@ -18,7 +18,7 @@ public final class DuplicateFinder {
     private final BucketTier bucket;
     private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
-    DuplicateFinder(BucketTier bucket) {
+    public DuplicateFinder(BucketTier bucket) {
         this.bucket = bucket;
     }
 

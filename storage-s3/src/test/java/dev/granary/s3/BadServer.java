@@ -16,9 +16,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP server that answers every request as it is told, or not at all, and counts them. */
-final class BadServer implements AutoCloseable {
+public final class BadServer implements AutoCloseable {
     /** What is done with a request. */
-    interface Answer {
+    public interface Answer {
         void give(HttpExchange exchange) throws IOException;
     }
 
@@ -28,7 +28,7 @@ final class BadServer implements AutoCloseable {
     private final HttpServer server;
     private volatile Answer answer = exchange -> exchange.close();
 
-    BadServer() throws IOException {
+    public BadServer() throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setExecutor(threads);
         server.createContext("/", exchange -> {
@@ -40,16 +40,16 @@ final class BadServer implements AutoCloseable {
         server.start();
     }
 
-    void answer(Answer next) {
+    public void answer(Answer next) {
         answer = next;
         requests.set(0);
     }
 
-    int requests() {
+    public int requests() {
         return requests.get();
     }
 
-    URI endpoint() {
+    public URI endpoint() {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 
@@ -65,12 +65,12 @@ final class BadServer implements AutoCloseable {
     }
 
     /** Ends the connection without a word. */
-    static Answer hangUp() {
+    public static Answer hangUp() {
         return HttpExchange::close;
     }
 
     /** An error in the form of S3. */
-    static Answer error(int status, String code) {
+    public static Answer error(int status, String code) {
         return body(status, "application/xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>" + code
                 + "</Code><Message>as told</Message><Resource>/b/k</Resource><RequestId>1</RequestId></Error>");
     }
@@ -83,7 +83,7 @@ final class BadServer implements AutoCloseable {
         };
     }
 
-    static Answer body(int status, String type, String text) {
+    public static Answer body(int status, String type, String text) {
         return body(status, type, text.getBytes(UTF_8));
     }
 
@@ -106,12 +106,12 @@ final class BadServer implements AutoCloseable {
     }
 
     /** A page of HTML with status 200, as of a proxy that wants somebody to sign in; no ETag. */
-    static Answer page() {
+    public static Answer page() {
         return body(200, "text/html", "<html><body>Sign in</body></html>".getBytes(UTF_8), "");
     }
 
     /** An answer for reads, and another one for all else. */
-    static Answer readsAndWrites(Answer read, Answer write) {
+    public static Answer readsAndWrites(Answer read, Answer write) {
         return exchange -> {
             if (exchange.getRequestMethod().equals("GET")) {
                 read.give(exchange);

@@ -2,6 +2,7 @@ package dev.granary.s3;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.granary.s3.statistics.BucketTierStatistics;
 import java.util.Collection;
 import java.util.List;
 
@@ -11,10 +12,10 @@ final class Books {
 
     /** O1: the requests that the tiers counted are those that came. */
     static void compareRequests(Collection<BucketTier> tiers, List<String> operations) {
-        BucketStatistics.Requests came = new BucketStatistics.Requests(came(operations, "GET"), came(operations, "HEAD"),
+        BucketTierStatistics.Requests came = new BucketTierStatistics.Requests(came(operations, "GET"), came(operations, "HEAD"),
                 came(operations, "PUT"), came(operations, "DELETE"), came(operations, "LIST"));
-        BucketStatistics.Requests sent = tiers.stream().map(tier -> tier.statistics().requests())
-                .reduce(new BucketStatistics.Requests(0, 0, 0, 0, 0), (a, b) -> new BucketStatistics.Requests(a.get() + b.get(),
+        BucketTierStatistics.Requests sent = tiers.stream().map(tier -> tier.statistics().requests())
+                .reduce(new BucketTierStatistics.Requests(0, 0, 0, 0, 0), (a, b) -> new BucketTierStatistics.Requests(a.get() + b.get(),
                         a.head() + b.head(), a.put() + b.put(), a.delete() + b.delete(), a.list() + b.list()));
         assertEquals(came, sent);
     }

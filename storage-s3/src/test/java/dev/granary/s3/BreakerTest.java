@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.ResilientObjectStore;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,17 +35,17 @@ class BreakerTest {
     private final MemoryObjectStore bucket = new MemoryObjectStore();
     private final TestTiming timing = new TestTiming();
     private final RequestCounters counters = new RequestCounters();
-    private final ResilientStore store = store(bucket, S3Config.builder("bucket"));
+    private final ResilientObjectStore store = store(bucket, S3Config.builder("bucket"));
 
     BreakerTest() {
-        bucket.place("key", new byte[1], Marks.NONE);
+        bucket.place("key", new byte[1], ObjectMarks.NONE);
     }
 
-    private ResilientStore store(MemoryObjectStore over, S3Config.Builder config) {
-        return new ResilientStore(() -> over, config.breakerPause(PAUSE).build(), timing, counters);
+    private ResilientObjectStore store(MemoryObjectStore over, S3Config.Builder config) {
+        return new ResilientObjectStore(() -> over, config.breakerPause(PAUSE).build(), timing, counters);
     }
 
-    private void assertIs(BucketStatistics.Breaker state) {
+    private void assertIs(BucketTierStatistics.Breaker state) {
         assertEquals(state, store.breaker());
     }
 
@@ -50,7 +54,7 @@ class BreakerTest {
         for (int i = 0; i < MINIMUM; i++) {
             store.get("key", 10);
         }
-        assertIs(BucketStatistics.Breaker.OPEN);
+        assertIs(BucketTierStatistics.Breaker.OPEN);
         bucket.forgetRequests();
     }
 
@@ -59,7 +63,7 @@ class BreakerTest {
     void silentListing() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.list("", _ -> {});
-        assertIs(BucketStatistics.Breaker.OPEN);
+        assertIs(BucketTierStatistics.Breaker.OPEN);
     }
 
     @Test
@@ -68,10 +72,10 @@ class BreakerTest {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> Thread.currentThread().interrupt())));
         store.get("key", 10);
         assertTrue(Thread.interrupted());
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
         store.list("", _ -> {});
         assertTrue(Thread.interrupted());
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
 
     @Test
@@ -79,13 +83,13 @@ class BreakerTest {
     void opens() {
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
-            assertIs(BucketStatistics.Breaker.CLOSED);
+            assertIs(BucketTierStatistics.Breaker.CLOSED);
             store.get("key", 10);
         }
-        assertIs(BucketStatistics.Breaker.OPEN);
+        assertIs(BucketTierStatistics.Breaker.OPEN);
         assertEquals(15, bucket.requests().size());
         timing.pass(PAUSE.minusMillis(1));
-        assertEquals(Failure.Kind.SUSPENDED, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure().kind());
+        assertEquals(StoreFailure.Kind.SUSPENDED, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure().kind());
         assertEquals(15, bucket.requests().size());
     }
 
@@ -97,7 +101,7 @@ class BreakerTest {
         for (int i = 0; i < 20; i++) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         }
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
 
     @Test
@@ -108,7 +112,7 @@ class BreakerTest {
         for (int i = 0; i < 50; i++) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         }
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
 
     @Test
@@ -119,10 +123,10 @@ class BreakerTest {
             timing.pass(AFTER_PAUSE);
             bucket.forgetRequests();
             for (int i = 0; i < 100; i++) {
-                assertInstanceOf(WriteResult.class, store.put("key", new byte[1], Marks.NONE));
+                assertInstanceOf(WriteResult.class, store.put("key", new byte[1], ObjectMarks.NONE));
             }
             assertEquals(TRIALS, bucket.requests().size());
-            assertIs(BucketStatistics.Breaker.OPEN);
+            assertIs(BucketTierStatistics.Breaker.OPEN);
         }
     }
 
@@ -135,7 +139,7 @@ class BreakerTest {
         for (int i = 0; i < TRIALS; i++) {
             assertInstanceOf(GetResult.Found.class, store.get("key", 10));
         }
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
 
     @Test
@@ -152,7 +156,7 @@ class BreakerTest {
                 return result;
             }
         };
-        ResilientStore shared = store(slow, S3Config.builder("bucket"));
+        ResilientObjectStore shared = store(slow, S3Config.builder("bucket"));
         slow.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
             shared.get("key", 10);
@@ -173,7 +177,7 @@ class BreakerTest {
             assertEquals(TRIALS, slow.requests().size());
             leave.countDown();
         }
-        assertEquals(BucketStatistics.Breaker.CLOSED, shared.breaker());
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, shared.breaker());
     }
 
     @Test
@@ -187,7 +191,7 @@ class BreakerTest {
                     return super.get(key, limit);
                 }
             };
-            ResilientStore over = store(slow, S3Config.builder("bucket").slowCall(Duration.ofSeconds(3)));
+            ResilientObjectStore over = store(slow, S3Config.builder("bucket").slowCall(Duration.ofSeconds(3)));
             for (int i = 0; i < 20; i++) {
                 over.get("key", 10);
             }
@@ -198,28 +202,28 @@ class BreakerTest {
     @Test
     @DisplayName("R2 404, 409, 412, refusals, what is not supported and what is too large never open it")
     void answers() {
-        bucket.place("large", new byte[100], Marks.NONE);
+        bucket.place("large", new byte[100], ObjectMarks.NONE);
         for (int i = 0; i < 50; i++) {
             assertInstanceOf(GetResult.Absent.class, store.get("absent", 10));
             assertInstanceOf(GetResult.TooLarge.class, store.get("large", 10));
-            assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], Marks.NONE));
+            assertInstanceOf(WriteResult.PreconditionFailed.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
-        for (Failure.Kind kind : Failure.Kind.values()) {
-            Failure failure = new Failure(kind, 400, "", "as told");
+        for (StoreFailure.Kind kind : StoreFailure.Kind.values()) {
+            StoreFailure failure = new StoreFailure(kind, 400, "", "as told");
             if (failure.isTransient() || failure.isUnsent()) {
                 continue;
             }
             bucket.plan(FaultPlan.always(new Fault.Lost(failure)));
             for (int i = 0; i < 50; i++) {
                 store.get("key", 10);
-                store.put("key", new byte[1], Marks.NONE);
+                store.put("key", new byte[1], ObjectMarks.NONE);
             }
         }
         bucket.plan(FaultPlan.always(new Fault.Conflicting(Fault.Moment.BEFORE)));
         for (int i = 0; i < 50; i++) {
-            assertInstanceOf(WriteResult.Conflict.class, store.putIfAbsent("key", new byte[1], Marks.NONE));
+            assertInstanceOf(WriteResult.Conflict.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
         }
-        assertIs(BucketStatistics.Breaker.CLOSED);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
 
     @Test
@@ -229,17 +233,17 @@ class BreakerTest {
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore sick = new MemoryObjectStore() {
             @Override
-            public WriteResult put(String key, byte[] body, Marks marks) {
+            public WriteResult put(String key, byte[] body, ObjectMarks marks) {
                 inside.countDown();
                 await(leave);
                 return super.put(key, body, marks);
             }
         };
         sick.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
-        ResilientStore over = store(sick, S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
+        ResilientObjectStore over = store(sick, S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], Marks.NONE)));
+            threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
         }
         inside.await();
         while (threads.stream().filter(thread -> thread.getState() == Thread.State.TIMED_WAITING).count() < 49) {
@@ -251,7 +255,7 @@ class BreakerTest {
         }
         assertEquals(MINIMUM, sick.requests().size());
         assertEquals(50 - MINIMUM, counters.unsent.sum());
-        assertTrue(over.breaker() == BucketStatistics.Breaker.OPEN);
+        assertTrue(over.breaker() == BucketTierStatistics.Breaker.OPEN);
     }
 
     private static void await(CountDownLatch latch) {

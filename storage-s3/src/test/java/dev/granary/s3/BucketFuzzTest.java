@@ -5,6 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.probe.CapabilityMarker;
+import dev.granary.s3.probe.ConditionalDeleteSupport;
+import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
 import java.time.Duration;
 import java.util.List;
@@ -23,20 +28,20 @@ class BucketFuzzTest {
     @Test
     @DisplayName("Fuzz: a marker is known, newer or broken, and a known one is written again")
     void marker() {
-        byte[] sound = new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.UNTESTED, 1_000_000, "granary 0.1.0").json();
+        byte[] sound = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.UNTESTED, 1_000_000, "granary 0.1.0").json();
         Fuzzer.run(FuzzTarget.of("marker", List.of(sound, "{\"format\":2}".getBytes(UTF_8), new String(sound, UTF_8).replaceAll("\"1970[^\"]*\"", "\"" + DATES.getFirst() + "\"").getBytes(UTF_8)), bytes -> {
-            if (StoreMarker.parse(bytes) instanceof StoreMarker.Parsed.Known(StoreMarker marker)) {
+            if (CapabilityMarker.parse(bytes) instanceof CapabilityMarker.Parsed.Known(CapabilityMarker marker)) {
                 assertTrue(marker.json().length > 0);
             }
         }).words(DATES).allocating(200));
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("Fuzz: a listing is complete or unavailable, and every object has a key")
-    void listing(S3Client client) throws Exception {
+    void listing(S3ClientLibrary client) throws Exception {
         try (BadServer server = new BadServer();
-                ObjectStore store = ObjectStores.open(S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret")
+                ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret")
                         .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
             ListingFuzz.run("listing " + client, bytes -> server.answer(BadServer.body(200, "application/xml", bytes)), store, LISTINGS);
         }

@@ -15,13 +15,14 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.Compaction;
-import dev.granary.s3.pack.Manifest;
 import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.compact.PackCompactor;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -227,7 +228,7 @@ class BucketTierPacksTest {
     void sealedBehindItsBack() {
         packs.publish(one);
         PersistentCacheContract.assertHit(one, tier.load(one.id()));
-        assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal());
+        assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal());
         assertInstanceOf(StoreResult.Stored.class, tier.store(two));
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
@@ -236,11 +237,11 @@ class BucketTierPacksTest {
     @DisplayName("B8 an entry is published alone while a compaction is about to seal: found, and the compaction tells that it is not sealed")
     void sealedMeanwhile() {
         packs.publish(one);
-        Compaction.Result result = packs.compactAndSeal(() -> packs.placeAlone(two));
-        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        PackCompactor.Result result = packs.compactAndSeal(() -> packs.placeAlone(two));
+        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
         result = packs.compactAndSeal();
-        assertEquals(Manifest.Loose.NONE, assertInstanceOf(Compaction.Result.Done.class, result).loose());
+        assertEquals(PackManifest.Loose.NONE, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
         PersistentCacheContract.assertHit(two, tier().load(two.id()));
     }
 

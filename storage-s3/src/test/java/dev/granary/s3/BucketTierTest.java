@@ -18,11 +18,17 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3Access;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.probe.CapabilityMarker;
+import dev.granary.s3.probe.ConditionalDeleteSupport;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,7 +54,7 @@ class BucketTierTest {
     }
 
     private static void mark(MemoryObjectStore store) {
-        store.place(MARKER, new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.HONOURED, 0, "").json(), Marks.NONE);
+        store.place(MARKER, new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
     }
 
     private static String key(Id id) {
@@ -68,7 +74,7 @@ class BucketTierTest {
         PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         assertEquals(List.of("GET", "PUT none-match", "GET"), store.requests());
         assertEquals(List.of(MARKER, key(entry.id())), store.keys());
-        assertEquals(new BucketStatistics.Requests(2, 0, 1, 0, 0), tier.statistics().requests());
+        assertEquals(new BucketTierStatistics.Requests(2, 0, 1, 0, 0), tier.statistics().requests());
         Entry next = entries.entry(1000);
         store.forgetRequests();
         tier.store(next);
@@ -119,7 +125,7 @@ class BucketTierTest {
         tier.store(entry);
         String key = key(entry.id());
         byte[] sound = store.body(key);
-        Marks marks = store.marks(key);
+        ObjectMarks marks = store.marks(key);
         List<byte[]> broken = new ArrayList<>();
         for (int i = 0; i < sound.length; i++) {
             byte[] changed = sound.clone();
@@ -142,9 +148,9 @@ class BucketTierTest {
         Entry entry = entries.entry(100);
         Entry other = entries.entry(100);
         tier.store(other);
-        store.place(key(entry.id()), new byte[0], Marks.NONE);
+        store.place(key(entry.id()), new byte[0], ObjectMarks.NONE);
         assertEquals(Damage.TRUNCATED, damaged(entry.id()).damage());
-        store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8), Marks.NONE);
+        store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8), ObjectMarks.NONE);
         assertEquals(Damage.FOREIGN, damaged(entry.id()).damage());
         store.place(key(entry.id()), store.body(key(other.id())), store.marks(key(other.id())));
         assertEquals(Damage.WRONG_KEY, damaged(entry.id()).damage());
@@ -196,7 +202,7 @@ class BucketTierTest {
     void breaker() {
         Entry entry = entries.entry(10);
         tier.store(entry);
-        while (tier.statistics().breaker() == BucketStatistics.Breaker.CLOSED) {
+        while (tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED) {
             store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)); // what a retry heals is no failure
             assertTrue(store.requests().size() < 100, "the breaker never opens");
             tier.load(entry.id());
@@ -208,12 +214,12 @@ class BucketTierTest {
         }
         assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
         assertEquals(asked, store.requests().size());
-        assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+        assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         timing.pass(config.breakerPause().plusMillis(1));
         for (int i = 0; i < 5; i++) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         }
-        assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
     }
 
     @Test
@@ -226,7 +232,7 @@ class BucketTierTest {
             store.script(new Fault.Lost(DENIED));
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
         }
-        assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
     }
 
     @Test
@@ -250,9 +256,9 @@ class BucketTierTest {
             all.add(entries.entry(100 + i));
             tier.store(all.get(i));
         }
-        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64), new byte[1], Marks.NONE);
-        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64), new byte[1], Marks.NONE);
-        store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], Marks.NONE);
+        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
+        store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64), new byte[1], ObjectMarks.NONE);
+        store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
         List<Catalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
         assertEquals(5, listed.size());
@@ -273,7 +279,7 @@ class BucketTierTest {
         Entry entry = entries.entry(10);
         tier.store(entry);
         String wrong = key(entries.id());
-        store.place(wrong, store.body(key(entry.id())), Marks.NONE);
+        store.place(wrong, store.body(key(entry.id())), ObjectMarks.NONE);
         store.remove(key(entry.id()));
         List<Catalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);

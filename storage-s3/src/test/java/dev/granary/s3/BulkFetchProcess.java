@@ -3,6 +3,9 @@ package dev.granary.s3;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -28,7 +31,7 @@ final class BulkFetchProcess {
     public static void main(String[] args) throws InterruptedException {
         int loads = Integer.parseInt(args[5]);
         int ids = Integer.parseInt(args[6]);
-        S3Config config = S3Config.builder(S3Location.parse(args[4])).endpoint(URI.create(args[1])).client(S3Client.valueOf(args[0]))
+        S3Config config = S3Config.builder(S3Location.parse(args[4])).endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0]))
                 .credentials(args[2], args[3]).maxConnections(Integer.parseInt(args[7])).requestTimeout(millis(args[8])).loadDeadline(millis(args[9]))
                 .stallTimeout(millis(args[8])).slowCall(millis(args[8])) // a busy machine is no silent server
                 .build();

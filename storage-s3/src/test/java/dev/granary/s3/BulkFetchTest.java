@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
 import java.io.IOException;
@@ -60,7 +62,7 @@ class BulkFetchTest {
 
     private void publishInPacks() {
         List<StoreResult> results = new ArrayList<>();
-        try (PackedBucket bucket = PackedBucket.open(config())) {
+        try (BulkBucket bucket = BulkBucket.open(config())) {
             PackPublisher publisher = bucket.publisher(TestEntries.TARGET.path());
             for (int i = 0; i < IDS; i++) {
                 assertTrue(publisher.add(entry(i), results::add));
@@ -71,7 +73,7 @@ class BulkFetchTest {
         assertEquals(IDS, results.size());
     }
 
-    private Map<String, String> fetch(S3Client client, int connections, Duration request, Duration deadline) throws Exception {
+    private Map<String, String> fetch(S3ClientLibrary client, int connections, Duration request, Duration deadline) throws Exception {
         server.resetRequests();
         Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, BulkFetchProcess.class, List.of(), List.of(client.name(),
                 server.endpoint().toString(), server.accessKey(), server.secretKey(), "s3://bulk", Integer.toString(LOADS), Integer.toString(IDS),
@@ -81,9 +83,9 @@ class BulkFetchTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 10,000 look-ups at once over 50 connections, in a heap of 192 MiB: all hit, one request each, never more than 50 at the server")
-    void alone(S3Client client) throws Exception {
+    void alone(S3ClientLibrary client) throws Exception {
         publishAlone();
         Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
@@ -92,9 +94,9 @@ class BulkFetchTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 R12 the same where the entries lie in packs: the manifest and the index are read once")
-    void packs(S3Client client) throws Exception {
+    void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Map<String, String> said = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), said.get("hit"), said::toString);
@@ -102,9 +104,9 @@ class BulkFetchTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R17 with a short deadline, those that cannot be served in time are misses, and nobody waits longer")
-    void impatient(S3Client client) throws Exception {
+    void impatient(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Duration deadline = Duration.ofSeconds(8);
         Map<String, String> said = fetch(client, 1, Duration.ofSeconds(4), deadline);

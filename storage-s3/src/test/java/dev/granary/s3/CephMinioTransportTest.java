@@ -1,11 +1,12 @@
 package dev.granary.s3;
 
+import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
-/** Ceph's object gateway, where its packages are installed, as an object store through {@link S3Client#MINIO}. */
+/** Ceph's object gateway, where its packages are installed, as an object store through {@link S3ClientLibrary#MINIO}. */
 class CephMinioTransportTest extends TransportContract {
     CephMinioTransportTest() {
-        super(ScriptedServer.of(KnownServer.CEPH), S3Client.MINIO);
+        super(ScriptedServer.of(KnownServer.CEPH), S3ClientLibrary.MINIO);
     }
 }

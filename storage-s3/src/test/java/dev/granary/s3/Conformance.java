@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.ObjectStore;
@@ -49,9 +51,9 @@ final class Conformance {
 
     private static void race(TestS3 server, int rounds) throws Exception {
         System.out.println(rounds + " races of 32 at once for one key, of each kind:");
-        for (S3Client client : S3Client.values()) {
+        for (S3ClientLibrary client : S3ClientLibrary.values()) {
             S3Config config = server.config().client(client).build();
-            try (ObjectStore store = ObjectStores.open(config)) {
+            try (ObjectStore store = ObjectStoreFactory.open(config)) {
                 String prefix = config.location().prefix() + "/";
                 System.out.println(client + " create: " + new RaceCounts(store, prefix).create(rounds));
                 System.out.println(client + " replace: " + new RaceCounts(store, prefix).replace(rounds));

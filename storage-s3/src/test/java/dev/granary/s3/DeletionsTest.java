@@ -10,12 +10,13 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.pack.Compaction;
-import dev.granary.s3.pack.Manifest;
+import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.compact.PackCompactor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,7 +43,7 @@ class DeletionsTest {
         private final S3Config config = S3Config.builder("bucket").manifestInterval(INTERVAL).build();
         private final List<Entry> entries = new ArrayList<>();
         private final List<BucketTier> tiers = new ArrayList<>();
-        private final PackedBucket packed;
+        private final BulkBucket packed;
         private long hits;
         private long deleted;
 
@@ -54,7 +55,7 @@ class DeletionsTest {
             for (int i = 0; i < 3; i++) {
                 tiers.add(tier());
             }
-            packed = new PackedBucket(config, () -> store, timing, new Random(random.nextLong()));
+            packed = new BulkBucket(config, () -> store, timing, new Random(random.nextLong()));
         }
 
         BucketTier tier() {
@@ -119,9 +120,9 @@ class DeletionsTest {
         }
 
         private void compact() {
-            Compaction compaction = packed.compaction(TestEntries.TARGET.path());
-            if (compaction.plan(Duration.ofSeconds(30)) instanceof Compaction.Planned.Ready ready) {
-                assertInstanceOf(Compaction.Result.class, compaction.run(ready.plan(), Manifest.Loose.ALLOWED, _ -> {}));
+            PackCompactor compaction = packed.compaction(TestEntries.TARGET.path());
+            if (compaction.plan(Duration.ofSeconds(30)) instanceof PackCompactor.Planned.Ready ready) {
+                assertInstanceOf(PackCompactor.Result.class, compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {}));
             }
         }
 

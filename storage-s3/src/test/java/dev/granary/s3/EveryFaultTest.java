@@ -12,11 +12,13 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -84,13 +86,13 @@ class EveryFaultTest {
     private final Entry other = entries.entry(500);
 
     static Stream<Arguments> courses() {
-        return Stream.of(S3Client.values()).flatMap(client -> Stream.of(Course.values()).map(course -> Arguments.of(client, course)));
+        return Stream.of(S3ClientLibrary.values()).flatMap(client -> Stream.of(Course.values()).map(course -> Arguments.of(client, course)));
     }
 
     @ParameterizedTest
     @MethodSource("courses")
     @DisplayName("R2 R3 R6 R13 N4 any fault at any request: bytes are right, answers true, nothing hangs or throws, counters exact, and it heals")
-    void everyFault(S3Client client, Course course) throws Exception {
+    void everyFault(S3ClientLibrary client, Course course) throws Exception {
         List<Place> places = cleanRun(client, course);
         assertFalse(places.isEmpty());
         List<Future<?>> runs = new ArrayList<>();
@@ -111,7 +113,7 @@ class EveryFaultTest {
         return !(fault instanceof Fault.Conditioned) || place.operation().startsWith("PUT ");
     }
 
-    private List<Place> cleanRun(S3Client client, Course course) throws Exception {
+    private List<Place> cleanRun(S3ClientLibrary client, Course course) throws Exception {
         List<Place> places = new ArrayList<>();
         try (Run run = new Run(client, course, LONG)) {
             run.call(FaultPlan.SOUND);
@@ -126,7 +128,7 @@ class EveryFaultTest {
         return places;
     }
 
-    private Void run(S3Client client, Course course, Place place, Fault fault) throws Exception {
+    private Void run(S3ClientLibrary client, Course course, Place place, Fault fault) throws Exception {
         try (Run run = new Run(client, course, fault.isSilent() ? SHORT : LONG)) {
             run.call(FaultPlan.once(request -> request.operation().equals(place.operation())
                     && request.key().equals(run.trial.prefix() + place.keyInPlace()), place.number(), fault));
@@ -148,7 +150,7 @@ class EveryFaultTest {
         private int begun;
         private boolean isDamageKnown;
 
-        Run(S3Client client, Course course, Duration requestTimeout) throws IOException {
+        Run(S3ClientLibrary client, Course course, Duration requestTimeout) throws IOException {
             this.course = course;
             this.isShort = requestTimeout.equals(SHORT);
             this.loadLimit = requestTimeout.multipliedBy(3);
@@ -247,7 +249,7 @@ class EveryFaultTest {
                     || stored instanceof StoreResult.Divergent, stored::toString);
             assertInstanceOf(LoadResult.Hit.class, load());
             assertEquals(1, trial.objects(mine.id()));
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             trial.compareRequests(List.of(tier));
         }
 

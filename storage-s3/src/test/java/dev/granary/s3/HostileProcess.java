@@ -1,6 +1,8 @@
 package dev.granary.s3;
 
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import java.net.URI;
 import java.time.Duration;
@@ -22,9 +24,9 @@ final class HostileProcess {
 
     /** Arguments: client, endpoint, then what to ask for, as {@code get:key}. */
     public static void main(String[] args) throws Exception {
-        S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3Client.valueOf(args[0])).credentials("key", "secret")
+        S3Config config = S3Config.builder("bucket").endpoint(URI.create(args[1])).client(S3ClientLibrary.valueOf(args[0])).credentials("key", "secret")
                 .requestTimeout(TIMEOUT).loadDeadline(TIMEOUT).build();
-        try (ObjectStore store = ObjectStores.open(config)) {
+        try (ObjectStore store = ObjectStoreFactory.open(config)) {
             for (String what : List.of(args).subList(2, args.length)) {
                 String key = what.substring(what.indexOf(':') + 1);
                 say(what, () -> ask(store, what.substring(0, what.indexOf(':')), key));
@@ -39,7 +41,7 @@ final class HostileProcess {
             case "range" -> store.range(key, 0, LIMIT);
             case "ranges" -> ranges(store, key);
             case "head" -> store.head(key);
-            case "put" -> store.putIfAbsent(key, new byte[1], Marks.NONE);
+            case "put" -> store.putIfAbsent(key, new byte[1], ObjectMarks.NONE);
             case "delete" -> store.delete(key);
             case "list" -> store.list(key, object -> {});
             default -> throw new IllegalArgumentException(how);

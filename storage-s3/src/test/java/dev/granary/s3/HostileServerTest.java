@@ -3,6 +3,7 @@ package dev.granary.s3;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.config.S3ClientLibrary;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -91,9 +92,9 @@ class HostileServerTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("T5 bodies, errors, listings and promises without end: a result in 64 MiB and in time, whatever is asked")
-    void endless(S3Client client) throws Exception {
+    void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(client.name(), server.endpoint().toString()));
         arguments.addAll(expected().keySet());
         Map<String, String> said = SmallProcess.run(HEAP_MEBIBYTES, HostileProcess.class, List.of(), arguments);

@@ -10,11 +10,14 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.TrafficCounter;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,15 +122,15 @@ class InterruptTest {
         assertTrue(interrupts.get() > 0, "nothing was interrupted");
     }
 
-    private static S3Config.Builder config(S3Client client) {
+    private static S3Config.Builder config(S3ClientLibrary client) {
         return TestS3.server().config().client(client).prefix("interrupts/" + UUID.randomUUID()).maxConnections(CONNECTIONS).absentMemory(Duration.ZERO)
                 .stallTimeout(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(2)).loadDeadline(Duration.ofMinutes(4)).slowCall(Duration.ofMinutes(2));
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("A7 a storm of interrupts on every call of the bucket tier: no exception, the status is kept; afterwards all works at once, and all permits are there")
-    void tier(S3Client client) throws Exception {
+    void tier(S3ClientLibrary client) throws Exception {
         List<Entry> stored = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(config(client).build())) {
             for (int i = 0; i < STORED; i++) {
@@ -151,7 +154,7 @@ class InterruptTest {
                     }
                 }
             });
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
             assertInstanceOf(StoreResult.Stored.class, tier.store(fresh));
             for (Entry one : stored) {
@@ -164,23 +167,23 @@ class InterruptTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("A7 a storm of interrupts on every call of a transport: results, the status is kept; afterwards as many requests at once as it has connections")
-    void transport(S3Client client) throws Exception {
+    void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";
-        Traffic traffic = new Traffic();
-        try (ObjectStore store = ObjectStores.open(config, traffic)) {
+        TrafficCounter traffic = new TrafficCounter();
+        try (ObjectStore store = ObjectStoreFactory.open(config, traffic)) {
             byte[] body = entries.bytes(200_000);
-            store.put(prefix + "key", body, Marks.NONE);
+            store.put(prefix + "key", body, ObjectMarks.NONE);
             storm(mine -> {
                 Object result = switch (mine.nextInt(8)) {
                     case 0 -> store.get(prefix + "key", 1 << 20);
                     case 1 -> store.get(prefix + "key", 1000); // too large
                     case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
                     case 3 -> store.head(prefix + "key");
-                    case 4 -> store.put(prefix + "other", body, Marks.NONE);
-                    case 5 -> store.putIfAbsent(prefix + "more/" + mine.nextInt(10), body, Marks.NONE);
+                    case 4 -> store.put(prefix + "other", body, ObjectMarks.NONE);
+                    case 5 -> store.putIfAbsent(prefix + "more/" + mine.nextInt(10), body, ObjectMarks.NONE);
                     case 6 -> store.delete(prefix + "more/" + mine.nextInt(10));
                     default -> store.list(prefix, object -> assertTrue(object.key().startsWith(prefix)));
                 };
@@ -205,7 +208,7 @@ class InterruptTest {
     }
 
     /** Waits until no request is under way: what a caller has given up is ended by its client. */
-    private static void awaitQuiet(Traffic traffic) throws InterruptedException {
+    private static void awaitQuiet(TrafficCounter traffic) throws InterruptedException {
         while (!traffic.quiet().equals(Duration.ZERO)) {
             Thread.sleep(5);
         }

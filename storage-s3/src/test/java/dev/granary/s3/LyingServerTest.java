@@ -10,13 +10,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.s3.store.Failure;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.ResilientObjectStore;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -47,13 +53,13 @@ class LyingServerTest {
         server.close();
     }
 
-    private S3Config.Builder config(S3Client client) {
+    private S3Config.Builder config(S3ClientLibrary client) {
         return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", SECRET).stallTimeout(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).loadDeadline(Duration.ofMinutes(2)).retryPause(Duration.ofMillis(1));
     }
 
-    private ObjectStore transport(S3Client client) {
-        return ObjectStores.open(config(client).build());
+    private ObjectStore transport(S3ClientLibrary client) {
+        return ObjectStoreFactory.open(config(client).build());
     }
 
     private static String object(String key, String more) {
@@ -61,41 +67,41 @@ class LyingServerTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S9 Last-Modified that is missing or no date counts as not told: the object is found, by every request")
-    void dates(S3Client client) {
+    void dates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : WRONG_DATES) {
                 server.tellEach(request -> LyingServer.answer("200 OK", "ETag: \"e\"\r\n" + date, request.method().equals("HEAD") ? "" : "12345"));
                 GetResult.Found found = assertInstanceOf(GetResult.Found.class, store.get("key", 10), date);
                 assertArrayEquals("12345".getBytes(UTF_8), found.bytes().toArray(ValueLayout.JAVA_BYTE));
-                assertEquals(ServerDates.NONE, found.dates(), date);
-                assertEquals(ServerDates.NONE, assertInstanceOf(HeadResult.Found.class, store.head("key"), date).dates(), date);
+                assertEquals(ServerTimestamps.NONE, found.dates(), date);
+                assertEquals(ServerTimestamps.NONE, assertInstanceOf(HeadResult.Found.class, store.head("key"), date).dates(), date);
                 assertInstanceOf(GetResult.Found.class, store.range("key", 0, 5), date);
-                assertEquals(new WriteResult.Done("e"), store.putIfAbsent("key", new byte[3], Marks.NONE), date);
+                assertEquals(new WriteResult.Done("e"), store.putIfAbsent("key", new byte[3], ObjectMarks.NONE), date);
             }
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S9 headers that a client library reads and Granary does not are nobody's trouble; without an ETag a read is found and a write unknown")
-    void headers(S3Client client) {
+    void headers(S3ClientLibrary client) {
         String wild = String.join("\r\n", "x-amz-missing-meta: many", "x-amz-mp-parts-count: -", "x-amz-object-lock-retain-until-date: never",
                 "x-amz-tagging-count: x", "x-amz-delete-marker: perhaps", "Expires: 0", "x-amz-object-lock-mode: ?", "x-amz-version-id: ", "");
         try (ObjectStore store = transport(client)) {
             server.tellEach(request -> LyingServer.answer("200 OK", wild, request.method().equals("HEAD") ? "" : "12345"));
             assertEquals("", assertInstanceOf(GetResult.Found.class, store.get("key", 10)).etag());
             assertEquals("", assertInstanceOf(HeadResult.Found.class, store.head("key")).etag());
-            Failure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], Marks.NONE)).failure();
+            StoreFailure failure = assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[3], ObjectMarks.NONE)).failure();
             assertTrue(failure.message().contains("names no ETag"), failure::toString);
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S1 F4 a listing hands over what was asked for: no key outside of the prefix, nothing without a key")
-    void foreignKeys(S3Client client) {
+    void foreignKeys(S3ClientLibrary client) {
         String more = "<Size>3</Size><ETag>\"e\"</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified>";
         String all = LIST + object("p/one", more) + object("x", more) + object("P/one", more)
                 + object("other/p/one", more) + object("p/two", more) + "</ListBucketResult>";
@@ -117,14 +123,14 @@ class LyingServerTest {
     private static void assertNothing(ListResult result, String told) {
         switch (result) {
             case ListResult.Complete complete -> assertEquals(0, complete.objects(), told);
-            case ListResult.Unavailable lost -> assertEquals(Failure.Kind.BROKEN, lost.failure().kind(), told);
+            case ListResult.Unavailable lost -> assertEquals(StoreFailure.Kind.BROKEN, lost.failure().kind(), told);
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("F3 S9 dates and sizes of a listing that no number tells: a result, whatever they are")
-    void listedDates(S3Client client) {
+    void listedDates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : List.of("+292278995-01-01T00:00:00Z", "-1000000000-01-01T00:00:00Z", "yesterday", "", "2026-01-01T00:00:00.000Z")) {
                 server.tell(LyingServer.answer("200 OK", XML,
@@ -143,9 +149,9 @@ class LyingServerTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S2 5 GiB are announced and streamed: told as too large, without reading them")
-    void huge(S3Client client) {
+    void huge(S3ClientLibrary client) {
         server.tell(LyingServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
             assertInstanceOf(GetResult.TooLarge.class, store.get("key", EntryFormat.MAX_BYTES));
@@ -155,22 +161,22 @@ class LyingServerTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S10 a redirect to a page is one request for a look-up, and its status is told")
-    void redirect(S3Client client) {
+    void redirect(S3ClientLibrary client) {
         server.tell(LyingServer.answer("302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
         S3Config config = config(client).build().forPacks();
-        try (ResilientStore store = new ResilientStore(() -> ObjectStores.open(config), config, Timing.SYSTEM, new RequestCounters())) {
-            Failure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
+        try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config), config, Ticker.SYSTEM, new RequestCounters())) {
+            StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10)).failure();
             assertTrue(failure.toString().contains("302"), failure::toString);
             assertEquals(1, server.requests());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S10 T4 after a reset the cause is told, also by those who are turned away afterwards; nothing of it is a client library's inner matter")
-    void reset(S3Client client) throws IOException {
+    void reset(S3ClientLibrary client) throws IOException {
         try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST); BucketTier tier = BucketTier.open(S3Config.builder("bucket")
                 .endpoint(resetting.endpoint()).client(client).credentials("key", SECRET).retryPause(Duration.ofMillis(1)).build())) {
             for (int i = 0; i < 20; i++) {
@@ -178,21 +184,21 @@ class LyingServerTest {
                 assertTrue(cause.contains("reset") || cause.contains("closed the connection"), cause);
                 assertFalse(cause.contains("limit=0") || cause.contains("Cannot invoke"), cause);
             }
-            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result tells it, whatever was asked and in whatever form it answers")
-    void echo(S3Client client) {
+    void echo(S3ClientLibrary client) {
         String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET + " and IQoJb3JpZ2luX2VjEXaMPLeTokEn1234567890abcdEF==</Message></Error>";
         try (ObjectStore store = transport(client)) {
             for (LyingServer.Lie lie : List.of(LyingServer.answer("403 Forbidden", XML, error), LyingServer.answer("500 No", XML, error),
                     LyingServer.answer("200 OK", "Content-Type: text/html\r\n", error), LyingServer.answer("403 " + SECRET, "", error),
                     LyingServer.answer("403 Forbidden", XML, "<Error><Code>" + SECRET + "</Code><Message>" + "m".repeat(100_000) + "</Message></Error>"))) {
                 server.tell(lie);
-                for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], Marks.NONE), store.delete("key"),
+                for (Object result : List.of(store.get("key", 10), store.head("key"), store.putIfAbsent("key", new byte[1], ObjectMarks.NONE), store.delete("key"),
                         store.list("", _ -> {}))) {
                     String text = result.toString();
                     assertFalse(text.contains(SECRET) || text.contains("EXaMPLeTokEn") || text.length() > 500, text);

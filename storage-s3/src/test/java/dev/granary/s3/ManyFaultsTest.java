@@ -11,6 +11,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.TestS3;
@@ -66,8 +67,8 @@ class ManyFaultsTest {
         long start = System.nanoTime();
         SplittableRandom random = Seed.random("rounds");
         try (WireTrial trial = new WireTrial(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
-            List<Machine> machines = List.of(new Machine(trial, S3Client.AWS, true), new Machine(trial, S3Client.MINIO, true),
-                    new Machine(trial, S3Client.AWS, false), new Machine(trial, S3Client.MINIO, false));
+            List<Machine> machines = List.of(new Machine(trial, S3ClientLibrary.AWS, true), new Machine(trial, S3ClientLibrary.MINIO, true),
+                    new Machine(trial, S3ClientLibrary.AWS, false), new Machine(trial, S3ClientLibrary.MINIO, false));
             Entry other = new TestEntries("other").entry(100);
             trial.place(other, false, random);
             machines.forEach(machine -> machine.awaitHit(other.id())); // each client is set up, and another key's body is known
@@ -89,7 +90,7 @@ class ManyFaultsTest {
         private final BucketTier tier;
         private final boolean isWriter;
 
-        Machine(WireTrial trial, S3Client client, boolean isWriter) {
+        Machine(WireTrial trial, S3ClientLibrary client, boolean isWriter) {
             this.tier = BucketTier.open(trial.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
             this.isWriter = isWriter;
         }

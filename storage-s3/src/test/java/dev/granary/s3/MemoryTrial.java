@@ -12,10 +12,15 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.probe.CapabilityMarker;
+import dev.granary.s3.probe.ConditionalDeleteSupport;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.store.ObjectMarks;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -59,7 +64,7 @@ final class MemoryTrial {
         this.config = S3Config.builder("bucket").prefix("trial").readOnlyPause(PAUSE).breakerPause(PAUSE)
                 .manifestInterval(Duration.ZERO).absentMemory(remembersAbsence ? PAUSE : Duration.ZERO).build();
         this.layout = new BucketLayout(config.location());
-        store.place(layout.marker(), new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.HONOURED, 0, "").json(), Marks.NONE);
+        store.place(layout.marker(), new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(), ObjectMarks.NONE);
         for (int i = 0; i < IDS; i++) {
             ids.add(entries.id());
         }
@@ -151,9 +156,9 @@ final class MemoryTrial {
         String key = layout.entry(id);
         if (store.keys().contains(key)) {
             byte[] body = store.body(key);
-            Marks marks = store.marks(key);
+            ObjectMarks marks = store.marks(key);
             body[Truth.damagedByte(random, body.length)] ^= (byte) (1 << random.nextInt(8));
-            store.place(key, body, random.nextBoolean() ? marks : Marks.NONE);
+            store.place(key, body, random.nextBoolean() ? marks : ObjectMarks.NONE);
         }
     }
 

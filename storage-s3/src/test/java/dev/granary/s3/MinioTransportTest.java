@@ -1,10 +1,11 @@
 package dev.granary.s3;
 
+import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.contract.TestS3;
 
-/** The transport {@link S3Client#MINIO} as an object store. */
+/** The transport {@link S3ClientLibrary#MINIO} as an object store. */
 class MinioTransportTest extends TransportContract {
     MinioTransportTest() {
-        super(TestS3.server(), S3Client.MINIO);
+        super(TestS3.server(), S3ClientLibrary.MINIO);
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -23,10 +25,10 @@ final class OpeningProcess {
     }
 
     private static void open(String prefix, String endpoint) {
-        for (S3Client client : List.of(S3Client.AWS, S3Client.MINIO)) {
+        for (S3ClientLibrary client : List.of(S3ClientLibrary.AWS, S3ClientLibrary.MINIO)) {
             S3Config config = S3Config.builder("bucket").prefix(prefix).endpoint(URI.create(endpoint)).client(client).build();
             BucketTier.open(config).close();
-            PackedBucket.open(config).close();
+            BulkBucket.open(config).close();
         }
     }
 }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -67,9 +69,9 @@ class OpeningTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R16 the first look-up ends within its deadline: a black hole, a closed port, a name that nobody knows")
-    void firstLookUp(S3Client client) {
+    void firstLookUp(S3ClientLibrary client) {
         Duration deadline = Duration.ofMillis(1500);
         for (String endpoint : List.of(blackHole(), closedPort.toString(), UNKNOWN)) {
             S3Config config = S3Config.builder("bucket").endpoint(URI.create(endpoint)).client(client).credentials("key", "secret")

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Race;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.ValueLayout;
@@ -32,7 +32,7 @@ final class RaceCounts {
     RaceCounts create(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "create/" + i;
-            count(key, Race.run(RACERS, racer -> store.putIfAbsent(key, body(racer), Marks.NONE)));
+            count(key, Race.run(RACERS, racer -> store.putIfAbsent(key, body(racer), ObjectMarks.NONE)));
         }
         return this;
     }
@@ -41,8 +41,8 @@ final class RaceCounts {
     RaceCounts replace(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "replace/" + i;
-            if (store.putIfAbsent(key, body(RACERS), Marks.NONE) instanceof WriteResult.Done first) {
-                count(key, Race.run(RACERS, racer -> store.replaceIfMatch(key, first.etag(), body(racer), Marks.NONE)));
+            if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE) instanceof WriteResult.Done first) {
+                count(key, Race.run(RACERS, racer -> store.replaceIfMatch(key, first.etag(), body(racer), ObjectMarks.NONE)));
             } else {
                 wrong++;
             }

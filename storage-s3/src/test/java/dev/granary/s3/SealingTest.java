@@ -9,10 +9,11 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.pack.Compaction;
-import dev.granary.s3.pack.Manifest;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.compact.PackCompactor;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -85,13 +86,13 @@ class SealingTest {
                 assertFound(alone);
             }
         });
-        Compaction.Result result = packs.compactAndSeal();
+        PackCompactor.Result result = packs.compactAndSeal();
         store().beforeEach(() -> {});
-        assertInstanceOf(Compaction.Result.Done.class, result, result::toString);
+        assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
         if (requests[0] > publishedAt) {
             assertFound(alone);
         } else {
-            assertEquals(Manifest.Loose.NONE, packs.newest().loose());
+            assertEquals(PackManifest.Loose.NONE, packs.newest().loose());
         }
         return requests[0];
     }
@@ -121,7 +122,7 @@ class SealingTest {
                 assertFound(alone);
             }
         });
-        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal()).loose());
+        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
         assertTrue(manifests[0] >= 2);
         assertFound(alone);
     }
@@ -135,7 +136,7 @@ class SealingTest {
         try (BucketTier publisher = tier()) {
             assertEquals(Optional.of(StoreResult.DUPLICATE), publisher.duplicates().find(alone));
         }
-        assertEquals(Manifest.Loose.ALLOWED, packs.newest().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, packs.newest().loose());
     }
 
     @Test
@@ -145,7 +146,7 @@ class SealingTest {
         packs.intendToSeal();
         packs.placeAlone(alone);
         assertFound(alone);
-        assertEquals(Manifest.Loose.NONE, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSeal()).loose());
+        assertEquals(PackManifest.Loose.NONE, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSeal()).loose());
         assertFound(alone);
         assertFound(packed);
     }
@@ -157,7 +158,7 @@ class SealingTest {
             packs = new TestPacks("SealingTest lagging " + lagging);
             packs.publish(packed);
             Entry unseen = entries.entry(lagging);
-            assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).loose());
+            assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).loose());
             assertFound(unseen);
         }
     }

@@ -9,13 +9,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.store.Failure;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.ResilientObjectStore;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.time.Duration;
@@ -42,25 +48,25 @@ class StallTest {
         server.close();
     }
 
-    private S3Config config(S3Client client) {
+    private S3Config config(S3ClientLibrary client) {
         return config(client, STALL);
     }
 
-    private S3Config config(S3Client client, Duration stall) {
+    private S3Config config(S3ClientLibrary client, Duration stall) {
         return S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret").requestTimeout(TOTAL)
                 .loadDeadline(TOTAL.multipliedBy(2)).stallTimeout(stall).slowCall(TOTAL).build();
     }
 
-    private static void assertStalled(Failure failure) {
-        assertEquals(Failure.Kind.TIMEOUT, failure.kind(), failure::toString);
+    private static void assertStalled(StoreFailure failure) {
+        assertEquals(StoreFailure.Kind.TIMEOUT, failure.kind(), failure::toString);
         assertTrue(failure.message().contains("moved for 100 ms"), failure::toString);
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and says so")
-    void stalls(S3Client client) {
-        try (ObjectStore store = ObjectStores.open(config(client))) {
+    void stalls(S3ClientLibrary client) {
+        try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
             for (LyingServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
                 server.tell(lie);
                 assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000)).failure());
@@ -68,33 +74,33 @@ class StallTest {
             }
             server.tell(server.silence());
             assertStalled(assertInstanceOf(HeadResult.Unavailable.class, store.head("key")).failure());
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], Marks.NONE)).failure());
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE)).failure());
             assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.delete("key")).failure());
             assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
             server.tell(server.thenSilence("HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<?xml version=\"1.0\"?>"));
             assertStalled(assertInstanceOf(ListResult.Unavailable.class, store.list("", _ -> {})).failure());
             server.tell(server.thenSilence("HTTP/1.1 500 No\r\nContent-Type: application/xml\r\nContent-Length: 1000\r\n\r\n<Error>"));
             assertTrue(store.head("key") instanceof HeadResult.Unavailable);
-            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], Marks.NONE));
+            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a server that does not read a body of 16 MiB: the write ends at the stall limit")
-    void unread(S3Client client) {
+    void unread(S3ClientLibrary client) {
         server.leaveBodies();
-        try (ObjectStore store = ObjectStores.open(config(client))) {
-            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[16 << 20], Marks.NONE)).failure());
+        try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
+            assertStalled(assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[16 << 20], ObjectMarks.NONE)).failure());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 a slow server that makes progress is waited for, far beyond the stall limit, and its bytes are told")
-    void slow(S3Client client) {
+    void slow(S3ClientLibrary client) {
         int pieces = 20;
-        Traffic traffic = new Traffic();
+        TrafficCounter traffic = new TrafficCounter();
         server.tell(out -> {
             out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + pieces * 2048 + "\r\n\r\n").getBytes(ISO_8859_1));
             for (int i = 0; i < pieces; i++) {
@@ -103,7 +109,7 @@ class StallTest {
                 Thread.sleep(150); // one and a half times the limit in all
             }
         });
-        try (ObjectStore store = ObjectStores.open(config(client, Duration.ofSeconds(2)), traffic)) {
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(2)), traffic)) {
             assertEquals(pieces * 2048L, assertInstanceOf(GetResult.Found.class, store.get("key", 2_000_000)).bytes().byteSize());
         }
         assertEquals(pieces * 2048L, traffic.receivedBytes());
@@ -111,15 +117,15 @@ class StallTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 bytes that are sent are progress, as those that come are, and none of them counts as received")
-    void sent(S3Client client) {
-        Traffic traffic = new Traffic();
+    void sent(S3ClientLibrary client) {
+        TrafficCounter traffic = new TrafficCounter();
         server.tell(LyingServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
-        try (ObjectStore store = ObjectStores.open(config(client, TOTAL), traffic)) {
-            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], Marks.NONE));
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
+            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
             assertEquals(0, traffic.progress(), "too few bytes, and an answer without any");
-            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[1 << 20], Marks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[1 << 20], ObjectMarks.NONE));
             assertTrue(traffic.progress() > 0);
         }
         assertEquals(0, traffic.receivedBytes());
@@ -127,9 +133,9 @@ class StallTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
-    void silentBucket(S3Client client) {
+    void silentBucket(S3ClientLibrary client) {
         server.tell(server.silence());
         try (BucketTier tier = BucketTier.open(config(client))) {
             LoadResult.Unavailable first = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
@@ -143,20 +149,20 @@ class StallTest {
             IOException unlisted = assertThrows(IOException.class, () -> tier.list(_ -> {}));
             assertTrue(unlisted.toString().contains("100 ms"), unlisted::toString);
             assertEquals(sent, server.requests());
-            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a bucket for packs that falls silent after a hundred answers: a hundred reads, one after the other, send at most four requests")
-    void packsFallSilent(S3Client client) throws Exception {
+    void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
         LyingServer.Lie well = LyingServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
         server.tellEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
-        Traffic traffic = new Traffic();
-        try (ResilientStore store = new ResilientStore(() -> ObjectStores.open(config, traffic), config, Timing.SYSTEM, new RequestCounters(), traffic)) {
+        TrafficCounter traffic = new TrafficCounter();
+        try (ResilientObjectStore store = new ResilientObjectStore(() -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM, new RequestCounters(), traffic)) {
             for (int i = 0; i < 100; i++) {
                 assertInstanceOf(GetResult.Absent.class, store.get("key", 10));
             }
@@ -164,7 +170,7 @@ class StallTest {
                 assertInstanceOf(GetResult.Unavailable.class, store.get("key", 10));
             }
             assertTrue(server.requests() <= 104, () -> server.requests() + " requests");
-            assertEquals(BucketStatistics.Breaker.OPEN, store.breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());
         }
     }
 }

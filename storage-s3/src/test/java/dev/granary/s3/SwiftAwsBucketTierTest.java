@@ -2,12 +2,14 @@ package dev.granary.s3;
 
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.KnownServer;
 import dev.granary.s3.contract.ScriptedServer;
 
-/** OpenStack Swift with s3api, which refuses conditional writes, where its packages are installed, as a bucket tier through {@link S3Client#AWS}. */
+/** OpenStack Swift with s3api, which refuses conditional writes, where its packages are installed, as a bucket tier through {@link S3ClientLibrary#AWS}. */
 class SwiftAwsBucketTierTest extends PersistentCacheContract {
-    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT).config().client(S3Client.AWS).build();
+    private final S3Config config = ScriptedServer.of(KnownServer.SWIFT).config().client(S3ClientLibrary.AWS).build();
 
     @Override
     protected PersistentCache openCache() {

@@ -1,8 +1,15 @@
 package dev.granary.s3;
 
 import dev.granary.cache.Id;
+import dev.granary.cache.support.Lazy;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.PackInspector;
-import dev.granary.s3.pack.Packs;
+import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.probe.CapabilityMarker;
+import dev.granary.s3.probe.ConditionalDeleteSupport;
+import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
 import java.lang.reflect.Field;
 import java.time.Duration;
@@ -14,7 +21,7 @@ import java.util.random.RandomGenerator;
 /** The bucket tier and the packed bucket of one process, under clocks and threads of the test's, for tests of other packages. */
 public final class TestProcess implements AutoCloseable {
     private final BucketTier tier;
-    private final PackedBucket packed;
+    private final BulkBucket packed;
     private final BucketLayout layout;
 
     /**
@@ -30,7 +37,7 @@ public final class TestProcess implements AutoCloseable {
 
     /** Starts a process whose requests all go to {@code store}. */
     public TestProcess(S3Config config, ObjectStore store, Surroundings surroundings) {
-        Timing timing = new Timing() {
+        Ticker timing = new Ticker() {
             @Override
             public long nanos() {
                 return surroundings.nanos().getAsLong();
@@ -42,16 +49,16 @@ public final class TestProcess implements AutoCloseable {
             }
         };
         this.tier = new BucketTier(config, () -> store, timing, surroundings.random());
-        this.packed = new PackedBucket(config, () -> store, timing, surroundings.random());
+        this.packed = new BulkBucket(config, () -> store, timing, surroundings.random());
         this.layout = new BucketLayout(config.location());
         PackInspector.control(packs(tier), surroundings.wallMillis(), surroundings.behind());
     }
 
-    private static Packs packs(BucketTier tier) {
+    private static PackReader packs(BucketTier tier) {
         try {
             Field field = BucketTier.class.getDeclaredField("packs");
             field.setAccessible(true);
-            return (Packs) ((Lazily<?>) field.get(tier)).get();
+            return (PackReader) ((Lazy<?>) field.get(tier)).get();
         } catch (NoSuchFieldException | IllegalAccessException e) {
             throw new IllegalStateException("BucketTier was changed: adapt this class", e);
         }
@@ -63,7 +70,7 @@ public final class TestProcess implements AutoCloseable {
     }
 
     /** What moves packs. */
-    public PackedBucket packed() {
+    public BulkBucket packed() {
         return packed;
     }
 
@@ -78,9 +85,9 @@ public final class TestProcess implements AutoCloseable {
     }
 
     /** The body of a store marker with that verdict. */
-    public static byte[] marker(ConditionalWrites writes) {
-        ConditionalDelete deletion = writes == ConditionalWrites.FULL ? ConditionalDelete.HONOURED : ConditionalDelete.NOT_HONOURED;
-        return new StoreMarker(writes, deletion, 0, "").json();
+    public static byte[] marker(ConditionalWriteSupport writes) {
+        ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL ? ConditionalDeleteSupport.HONOURED : ConditionalDeleteSupport.NOT_HONOURED;
+        return new CapabilityMarker(writes, deletion, 0, "").json();
     }
 
     @Override

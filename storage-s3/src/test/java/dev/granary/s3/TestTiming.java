@@ -1,11 +1,12 @@
 package dev.granary.s3;
 
+import dev.granary.cache.support.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A clock that tests turn by hand; waiting turns it, too, and is written down. Thread-safe. */
-final class TestTiming implements Timing {
+public final class TestTiming implements Ticker {
     private final List<Duration> pauses = new ArrayList<>();
     private long now = 1_000_000_000_000L;
 
@@ -20,11 +21,11 @@ final class TestTiming implements Timing {
         now += duration.toNanos();
     }
 
-    synchronized void pass(Duration duration) {
+    public synchronized void pass(Duration duration) {
         now += duration.toNanos();
     }
 
-    synchronized List<Duration> pauses() {
+    public synchronized List<Duration> pauses() {
         return List.copyOf(pauses);
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.s3;
 
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
@@ -10,10 +12,10 @@ import java.util.UUID;
 /** The contract of object stores on a transport and a server. */
 abstract class TransportContract extends ObjectStoreContract {
     private final TestS3 server;
-    private final S3Client client;
+    private final S3ClientLibrary client;
     private final S3Config config;
 
-    TransportContract(TestS3 server, S3Client client) {
+    TransportContract(TestS3 server, S3ClientLibrary client) {
         this.server = server;
         this.client = client;
         this.config = server.config().client(client).build();
@@ -26,17 +28,17 @@ abstract class TransportContract extends ObjectStoreContract {
 
     @Override
     protected ObjectStore openStore() {
-        return ObjectStores.open(config);
+        return ObjectStoreFactory.open(config);
     }
 
     @Override
     protected ObjectStore openUnknownBucket() {
-        return ObjectStores.open(server.config("granary-none-" + UUID.randomUUID()).client(client).build());
+        return ObjectStoreFactory.open(server.config("granary-none-" + UUID.randomUUID()).client(client).build());
     }
 
     @Override
     protected ObjectStore openWithWrongCredentials() {
-        return ObjectStores.open(server.config().client(client).credentials("nobody", "knows-this-secret").build());
+        return ObjectStoreFactory.open(server.config().client(client).credentials("nobody", "knows-this-secret").build());
     }
 
     @Override

@@ -10,8 +10,11 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,9 +48,9 @@ class TroubleTest {
     }
 
     /** A tier whose pauses pass when the test says so; the client's own deadlines are real. */
-    private BucketTier open(S3Client client, Duration request, Duration deadline) {
+    private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
         S3Config config = trial.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
-        return new BucketTier(config, () -> ObjectStores.open(config), timing, Seed.random("TroubleTest"));
+        return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, Seed.random("TroubleTest"));
     }
 
     private Entry placed() {
@@ -57,7 +60,7 @@ class TroubleTest {
     }
 
     private static void awaitOpen(BucketTier tier, Entry entry) {
-        for (int i = 0; tier.statistics().breaker() != BucketStatistics.Breaker.OPEN; i++) {
+        for (int i = 0; tier.statistics().breaker() != BucketTierStatistics.Breaker.OPEN; i++) {
             assertTrue(i < 20, "the breaker never opens");
             long start = System.nanoTime();
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
@@ -66,9 +69,9 @@ class TroubleTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R16 a black hole: look-ups end within the deadline, the breaker opens, tries in vain, and closes when the server is back")
-    void blackHole(S3Client client) throws Exception {
+    void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
             trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
@@ -82,23 +85,23 @@ class TroubleTest {
             assertEquals(came, trial.faulty.requests(), "the bucket is left alone");
             timing.pass(BREAKER_PAUSE);
             awaitOpen(tier, entry);
-            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             timing.pass(BREAKER_PAUSE);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             assertTrue(trial.faulty.requests() > came, "it was tried again");
             trial.faulty.plan(FaultPlan.SOUND);
-            for (int i = 0; i < 50 && tier.statistics().breaker() != BucketStatistics.Breaker.CLOSED; i++) {
+            for (int i = 0; i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED; i++) {
                 timing.pass(BREAKER_PAUSE);
                 tier.load(entry.id());
             }
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R16 a storm of SlowDown: few requests are sent into it, and half-open finds its end")
-    void storm(S3Client client) {
+    void storm(S3ClientLibrary client) {
         Entry entry = placed();
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
@@ -107,22 +110,22 @@ class TroubleTest {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             }
             assertTrue(trial.faulty.requests() < 20, () -> trial.faulty.requests() + " requests into a storm");
-            assertEquals(BucketStatistics.Breaker.OPEN, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
             trial.faulty.plan(FaultPlan.SOUND);
             assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
             timing.pass(BREAKER_PAUSE.plusMillis(1));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            assertEquals(BucketStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R6 one object that fails does not fail the others of a bulk fetch")
-    void oneFails(S3Client client) throws Exception {
+    void oneFails(S3ClientLibrary client) throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
             all.add(placed());
@@ -140,14 +143,14 @@ class TroubleTest {
                     PersistentCacheContract.assertHit(all.get(i), result);
                 }
             }
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one pause of writing, then all is as before")
-    void expired(S3Client client) {
+    void expired(S3ClientLibrary client) {
         Entry entry = placed();
         Entry later = entries.entry(100);
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
@@ -162,7 +165,7 @@ class TroubleTest {
             int refused = trial.faulty.requests();
             assertInstanceOf(StoreResult.Refused.class, tier.store(later));
             assertEquals(refused, trial.faulty.requests(), "nothing is written for a while");
-            assertEquals(BucketStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
             trial.faulty.plan(FaultPlan.SOUND);
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
             timing.pass(Duration.ofMillis(1));

@@ -9,13 +9,16 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.store.Failure;
-import dev.granary.s3.store.Failure.Kind;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.StoreFailure.Kind;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.net.URI;
@@ -44,20 +47,20 @@ class WireTest {
         server.close();
     }
 
-    private S3Config.Builder config(S3Client client, URI endpoint) {
+    private S3Config.Builder config(S3ClientLibrary client, URI endpoint) {
         return S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "secret")
                 .requestTimeout(Duration.ofMillis(400)).loadDeadline(Duration.ofMillis(500));
     }
 
-    private ObjectStore transport(S3Client client) { // a long timeout: these answers come at once, however slow the machine is
-        return ObjectStores.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
+    private ObjectStore transport(S3ClientLibrary client) { // a long timeout: these answers come at once, however slow the machine is
+        return ObjectStoreFactory.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).build());
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R2 each status of a write has its meaning, and is one request")
-    void writes(S3Client client) {
+    void writes(S3ClientLibrary client) {
         Map<BadServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
                 Map.entry(BadServer.error(412, "PreconditionFailed"), WriteResult.PreconditionFailed.class),
                 Map.entry(BadServer.error(409, "ConditionalRequestConflict"), WriteResult.Conflict.class),
@@ -74,9 +77,9 @@ class WireTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], Marks.NONE));
+                assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], ObjectMarks.NONE));
                 assertEquals(1, server.requests(), meaning::toString);
-                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10], Marks.NONE));
+                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
                 assertInstanceOf(meaning, store.deleteIfMatch("key", "etag"));
                 assertEquals(3, server.requests(), meaning::toString);
             });
@@ -84,9 +87,9 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("each status of a read has its meaning, and is one request")
-    void reads(S3Client client) {
+    void reads(S3ClientLibrary client) {
         Map<BadServer.Answer, Kind> meanings = Map.ofEntries(
                 Map.entry(BadServer.error(404, "NoSuchBucket"), Kind.NO_BUCKET),
                 Map.entry(BadServer.error(403, "AccessDenied"), Kind.DENIED),
@@ -103,7 +106,7 @@ class WireTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, kind) -> {
                 server.answer(answer);
-                Failure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", LIMIT), kind::toString).failure();
+                StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", LIMIT), kind::toString).failure();
                 assertEquals(kind, failure.kind(), failure::toString);
                 assertEquals(1, server.requests(), kind::toString);
             });
@@ -118,9 +121,9 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R2 a write without a condition: no status means a failed precondition")
-    void plainWrites(S3Client client) {
+    void plainWrites(S3ClientLibrary client) {
         Map<BadServer.Answer, Class<? extends WriteResult>> meanings = Map.of(
                 BadServer.error(412, "PreconditionFailed"), WriteResult.NotAllowed.class,
                 BadServer.error(409, "OperationAborted"), WriteResult.Conflict.class,
@@ -133,16 +136,16 @@ class WireTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertInstanceOf(meaning, store.put("key", new byte[10], Marks.NONE));
+                assertInstanceOf(meaning, store.put("key", new byte[10], ObjectMarks.NONE));
                 assertEquals(1, server.requests(), meaning::toString);
             });
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R2 one retry layer: neither client sends anything again by itself after 500, 503, 503 with Retry-After, or a broken connection")
-    void noRetriesBelow(S3Client client) throws IOException {
+    void noRetriesBelow(S3ClientLibrary client) throws IOException {
         try (ObjectStore store = transport(client)) {
             for (BadServer.Answer answer : List.of(BadServer.error(500, "InternalError"), BadServer.error(503, "SlowDown"), BadServer.slowDown(),
                     BadServer.body(503, "text/html", "<html>Busy</html>"), BadServer.error(408, "RequestTimeout"),
@@ -152,7 +155,7 @@ class WireTest {
             }
         }
         for (ResettingServer.At at : ResettingServer.At.values()) {
-            try (ResettingServer resetting = new ResettingServer(at); ObjectStore store = ObjectStores.open(config(client, resetting.endpoint())
+            try (ResettingServer resetting = new ResettingServer(at); ObjectStore store = ObjectStoreFactory.open(config(client, resetting.endpoint())
                     .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
                 assertEachIsOneRequest(store, resetting::requests);
             }
@@ -165,11 +168,11 @@ class WireTest {
         assertEquals(1, sent.getAsInt() - before, "GET");
         store.head("key");
         assertEquals(2, sent.getAsInt() - before, "HEAD");
-        store.put("key", new byte[10], Marks.NONE);
+        store.put("key", new byte[10], ObjectMarks.NONE);
         assertEquals(3, sent.getAsInt() - before, "PUT");
-        store.putIfAbsent("key", new byte[10], Marks.NONE);
+        store.putIfAbsent("key", new byte[10], ObjectMarks.NONE);
         assertEquals(4, sent.getAsInt() - before, "PUT If-None-Match");
-        store.replaceIfMatch("key", "etag", new byte[10], Marks.NONE);
+        store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE);
         assertEquals(5, sent.getAsInt() - before, "PUT If-Match");
         store.delete("key");
         assertEquals(6, sent.getAsInt() - before, "DELETE");
@@ -178,9 +181,9 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("T5 a server that promises gigabytes gets no memory for it")
-    void boast(S3Client client) {
+    void boast(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             server.answer(BadServer.boast(1L << 40));
             assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
@@ -188,9 +191,9 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent; nothing is stored there")
-    void foreignSuccess(S3Client client) {
+    void foreignSuccess(S3ClientLibrary client) {
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1)).build())) {
             server.answer(BadServer.page());
@@ -203,12 +206,12 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R16 a bucket that says nothing: each look-up ends, then none is sent; a store ends, too")
-    void silence(S3Client client) {
+    void silence(S3ClientLibrary client) {
         server.answer(server.silence());
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
-            for (int i = 0; tier.statistics().breaker() == BucketStatistics.Breaker.CLOSED; i++) {
+            for (int i = 0; tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED; i++) {
                 assertTrue(i < 20, "the breaker never opens");
                 LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
                 assertTrue(lost.cause().length() > 10, lost::cause);
@@ -224,23 +227,23 @@ class WireTest {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R16 nobody there: unreachable, whatever is asked")
-    void unreachable(S3Client client) {
+    void unreachable(S3ClientLibrary client) {
         URI gone = server.endpoint();
         server.close();
-        try (ObjectStore store = ObjectStores.open(config(client, gone).requestTimeout(Duration.ofSeconds(30))
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, gone).requestTimeout(Duration.ofSeconds(30))
                 .loadDeadline(Duration.ofSeconds(30)).build())) {
             assertEquals(Kind.UNREACHABLE, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1)).failure().kind());
             assertEquals(Kind.UNREACHABLE,
-                    assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[1], Marks.NONE)).failure().kind());
+                    assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE)).failure().kind());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("T4 no secret in what is told of a failure or of the settings")
-    void secrets(S3Client client) {
+    void secrets(S3ClientLibrary client) {
         String secret = "a-very-secret-key";
         S3Config config = config(client, server.endpoint()).credentials("key", secret).build();
         assertTrue(!config.toString().contains(secret) && !config.connection().toString().contains(secret));

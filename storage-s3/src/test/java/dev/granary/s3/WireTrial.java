@@ -10,11 +10,18 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
 import dev.granary.cache.format.Verification;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.probe.CapabilityMarker;
+import dev.granary.s3.probe.ConditionalDeleteSupport;
+import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
@@ -26,19 +33,19 @@ import java.util.SplittableRandom;
 /** A place of its own in the bucket of the tests, a faulty way to it, and a sound one beside. */
 final class WireTrial implements AutoCloseable {
     private static final Duration HANG = Duration.ofSeconds(10);
-    private static final ObjectStore SOUND_WAY = ObjectStores.open(TestS3.server().config().build()); // ends with the process
+    private static final ObjectStore SOUND_WAY = ObjectStoreFactory.open(TestS3.server().config().build()); // ends with the process
 
     final FaultyS3 faulty = TestS3.server().faulty();
     private final S3Location place = TestS3.server().config().build().location();
     private final BucketLayout layout = new BucketLayout(place);
 
     WireTrial() throws IOException {
-        byte[] marker = new StoreMarker(ConditionalWrites.FULL, ConditionalDelete.HONOURED, 0, "").json(); // probed before, by another process
-        assertInstanceOf(WriteResult.Done.class, SOUND_WAY.putIfAbsent(layout.marker(), marker, Marks.NONE));
+        byte[] marker = new CapabilityMarker(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "").json(); // probed before, by another process
+        assertInstanceOf(WriteResult.Done.class, SOUND_WAY.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE));
     }
 
     /** Settings that lead to this place by the faulty way. The pauses after refusals and failures are too short to notice; no packs. */
-    S3Config.Builder config(S3Client client, Duration requestTimeout, Duration loadDeadline) {
+    S3Config.Builder config(S3ClientLibrary client, Duration requestTimeout, Duration loadDeadline) {
         return TestS3.server().config().prefix(place.prefix()).endpoint(faulty.endpoint()).client(client)
                 .requestTimeout(requestTimeout).loadDeadline(loadDeadline)
                 .readOnlyPause(Duration.ofMillis(1)).breakerPause(Duration.ofMillis(1)).manifestInterval(Duration.ZERO);
@@ -57,7 +64,7 @@ final class WireTrial implements AutoCloseable {
             body[Truth.damagedByte(random, body.length)] ^= 1;
         }
         assertInstanceOf(WriteResult.Done.class,
-                SOUND_WAY.putIfAbsent(layout.entry(entry.id()), body, new Marks(putId.hex(), entry.contentHash().hex())));
+                SOUND_WAY.putIfAbsent(layout.entry(entry.id()), body, new ObjectMarks(putId.hex(), entry.contentHash().hex())));
     }
 
     /** What a sound reader finds, once nothing is on its way any more. */

@@ -1,10 +1,10 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.TierStatistics;
-import dev.granary.coordinator.BucketTrial;
-import dev.granary.coordinator.LayerStatistics;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.BucketTrial;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.statistics.LayerStatistics;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,13 +16,13 @@ import java.util.stream.IntStream;
 
 /** The failures of the buckets that {@code run} has used, one line for each bucket. Not thread-safe. */
 final class BucketTroubles {
-    private final List<BucketLayer> buckets;
+    private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;
     private final Map<Integer, String> lines = new TreeMap<>();
     private final Map<Integer, String> doubts = new TreeMap<>(); // told, and no failure: an upload may have replaced what was damaged
 
     /** Of those buckets, with their statistics in the same order, after uploads with those results to the first that may be written. */
-    BucketTroubles(List<BucketLayer> buckets, List<LayerStatistics> layers, Published published) {
+    BucketTroubles(List<BucketConfig> buckets, List<LayerStatistics> layers, Published published) {
         this.buckets = List.copyOf(buckets);
         this.layers = List.copyOf(layers);
         OptionalInt written = IntStream.range(0, buckets.size()).filter(i -> buckets.get(i).isWritable()).findFirst();

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import java.util.List;
@@ -22,11 +22,11 @@ final class ClearCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> before = Inventory.entries(tier);
+        List<Catalog.Listed> before = TierInventory.entries(tier);
         if (isConfirmed) {
             tier.clear();
         }
-        List<Catalog.Listed> after = isConfirmed ? Inventory.entries(tier) : before;
+        List<Catalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
         if (isJson()) {
             Json.print(out(), Json.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
                     "bytes", ListedEntries.bytes(before), "keptEntries", after.size(), "keptBytes", ListedEntries.bytes(after)));

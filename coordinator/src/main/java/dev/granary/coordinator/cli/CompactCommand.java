@@ -2,13 +2,13 @@ package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.coordinator.Compacting;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.BucketCompactor;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.Compaction;
-import dev.granary.s3.pack.CompactionPlan;
-import dev.granary.s3.pack.Manifest;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
 import java.time.Duration;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -41,27 +41,27 @@ final class CompactCommand extends StoreCommand {
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
         Duration age = Age.parse(grace, "--grace");
-        BucketLayer bucket = config.buckets().stream().filter(BucketLayer::isWritable).findFirst()
+        BucketConfig bucket = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
                 .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."));
         boolean isWell = true;
         JsonArray results = new JsonArray();
         for (String target : targets.namespaces()) {
-            Compacting.Outcome outcome = compact(config, bucket, target, age);
+            BucketCompactor.Outcome outcome = compact(config, bucket, target, age);
             isWell &= switch (outcome) {
-                case Compacting.Outcome.Planned _ -> true;
-                case Compacting.Outcome.Done(Compaction.Result.Done done) -> isWell(done);
-                case Compacting.Outcome.Failed _ -> false;
+                case BucketCompactor.Outcome.Planned _ -> true;
+                case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> isWell(done);
+                case BucketCompactor.Outcome.Failed _ -> false;
             };
             if (isJson()) {
                 results.add(json(bucket, target, outcome));
-            } else if (!(outcome instanceof Compacting.Outcome.Failed)) {
+            } else if (!(outcome instanceof BucketCompactor.Outcome.Failed)) {
                 out().println("in  " + bucket.name());
                 out().println("for " + target);
                 print(bucket, outcome);
                 out().println();
                 out().flush();
             }
-            if (outcome instanceof Compacting.Outcome.Failed(String cause)) {
+            if (outcome instanceof BucketCompactor.Outcome.Failed(String cause)) {
                 err().println("granary: " + bucket.name() + " is not compacted: " + cause);
                 err().flush();
             }
@@ -76,28 +76,28 @@ final class CompactCommand extends StoreCommand {
      * False if the operator has to act. An entry that is too large for a pack, or of another version,
      * needs no action. Entries may vanish meanwhile; if all that were listed are gone, the listing was wrong.
      */
-    private boolean isWell(Compaction.Result.Done done) {
-        Compaction.Left left = done.left();
+    private boolean isWell(PackCompactor.Result.Done done) {
+        PackCompactor.Left left = done.left();
         return done.unremoved() == 0 && left.damaged() == 0 && left.unread() == 0 && (left.gone() == 0 || done.packed() > 0)
-                && (!isSealing || done.loose() == Manifest.Loose.NONE);
+                && (!isSealing || done.loose() == PackManifest.Loose.NONE);
     }
 
-    private Compacting.Outcome compact(GranaryConfig config, BucketLayer bucket, String target, Duration age) throws ConfigException {
-        Compacting compacting = new Compacting(config, bucket, target, age);
+    private BucketCompactor.Outcome compact(GranaryConfig config, BucketConfig bucket, String target, Duration age) throws ConfigException {
+        BucketCompactor compacting = new BucketCompactor(config, bucket, target, age);
         try (Progress progress = new Progress(err(), "compacting", 0).watching(compacting.waits())) {
-            return isDry ? compacting.plan() : compacting.run(isSealing ? Manifest.Loose.NONE : Manifest.Loose.ALLOWED,
+            return isDry ? compacting.plan() : compacting.run(isSealing ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED,
                     bytes -> progress.passing(Text.bytes(bytes)));
         }
     }
 
-    private void print(BucketLayer bucket, Compacting.Outcome outcome) {
+    private void print(BucketConfig bucket, BucketCompactor.Outcome outcome) {
         switch (outcome) {
-            case Compacting.Outcome.Planned(CompactionPlan plan) -> print(plan);
-            case Compacting.Outcome.Done(Compaction.Result.Done done) -> {
+            case BucketCompactor.Outcome.Planned(CompactionPlan plan) -> print(plan);
+            case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> {
                 print(done);
                 printDamaged(bucket, done.left());
             }
-            case Compacting.Outcome.Failed _ -> {}
+            case BucketCompactor.Outcome.Failed _ -> {}
         }
     }
 
@@ -116,7 +116,7 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    private void print(Compaction.Result.Done done) {
+    private void print(PackCompactor.Result.Done done) {
         out().println(Text.plural(done.packed(), "entry") + " in " + Text.plural(done.written(), "new pack") + ", "
                 + Text.plural(done.removed(), "object") + " removed");
         tell(done.left().tooLarge(), Text.plural(done.left().tooLarge(), "entry") + " left alone: too large for a pack");
@@ -128,7 +128,7 @@ final class CompactCommand extends StoreCommand {
         }
         tell(done.dropped(), Text.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
         tell(done.unremoved(), Text.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
-        if (isSealing && done.loose() == Manifest.Loose.NONE) {
+        if (isSealing && done.loose() == PackManifest.Loose.NONE) {
             out().println("sealed: look-ups ask for nothing outside of packs");
         } else if (isSealing) {
             out().println(done.left().total() > 0 || done.left().isCut()
@@ -137,17 +137,17 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    /** Names the damaged objects. Compaction removes none: a pack has no copy of them. */
-    private void printDamaged(BucketLayer bucket, Compaction.Left left) {
+    /** TreeNames the damaged objects. PackCompactor removes none: a pack has no copy of them. */
+    private void printDamaged(BucketConfig bucket, PackCompactor.Left left) {
         if (left.damaged() == 0) {
             return;
         }
         out().println(Text.plural(left.damaged(), "entry") + " left alone: damaged; remove the objects, or publish the kernels again:");
         left.damagedKeys().stream().limit(SHOWN).forEach(key -> out().println("  " + address(bucket, key)));
-        tell(left.damaged() - SHOWN, "  and " + Text.count(left.damaged() - SHOWN) + " more; --json names " + Compaction.Left.MAX_NAMED);
+        tell(left.damaged() - SHOWN, "  and " + Text.count(left.damaged() - SHOWN) + " more; --json names " + PackCompactor.Left.MAX_NAMED);
     }
 
-    private static String address(BucketLayer bucket, String key) {
+    private static String address(BucketConfig bucket, String key) {
         return "s3://" + bucket.location().bucket() + "/" + key;
     }
 
@@ -157,10 +157,10 @@ final class CompactCommand extends StoreCommand {
         }
     }
 
-    private static JsonObject json(BucketLayer bucket, String target, Compacting.Outcome outcome) {
+    private static JsonObject json(BucketConfig bucket, String target, BucketCompactor.Outcome outcome) {
         JsonObject object = Json.object("target", target);
         switch (outcome) {
-            case Compacting.Outcome.Planned(CompactionPlan plan) -> {
+            case BucketCompactor.Outcome.Planned(CompactionPlan plan) -> {
                 object.addProperty("fold", plan.folded());
                 object.addProperty("foldBytes", plan.foldedBytes());
                 object.addProperty("packs", plan.packs());
@@ -171,7 +171,7 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("remove", plan.removed());
                 object.addProperty("waiting", plan.waiting());
             }
-            case Compacting.Outcome.Done(Compaction.Result.Done done) -> {
+            case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> {
                 object.addProperty("packed", done.packed());
                 object.addProperty("packsWritten", done.written());
                 object.addProperty("removed", done.removed());
@@ -185,14 +185,14 @@ final class CompactCommand extends StoreCommand {
                 object.addProperty("gone", done.left().gone());
                 object.addProperty("more", done.left().isCut());
                 object.addProperty("dropped", done.dropped());
-                object.addProperty("sealed", done.loose() == Manifest.Loose.NONE);
+                object.addProperty("sealed", done.loose() == PackManifest.Loose.NONE);
             }
-            case Compacting.Outcome.Failed(String cause) -> object.addProperty("failed", cause);
+            case BucketCompactor.Outcome.Failed(String cause) -> object.addProperty("failed", cause);
         }
         return object;
     }
 
-    private static JsonArray addresses(BucketLayer bucket, Compaction.Left left) {
+    private static JsonArray addresses(BucketConfig bucket, PackCompactor.Left left) {
         JsonArray addresses = new JsonArray();
         left.damagedKeys().forEach(key -> addresses.add(address(bucket, key)));
         return addresses;

@@ -4,8 +4,8 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.Verifying;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.List;
@@ -20,12 +20,12 @@ import java.util.List;
 record Details(Duration compileTime, List<String> kernels, String damage) {
     static final Details NONE = new Details(Duration.ZERO, List.of(), "");
 
-    static Details read(Inventory inventory, Catalog.Listed listed) {
+    static Details read(TierInventory inventory, Catalog.Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
                     new Details(entry.compileTime(), entry.metadata().map(EntryMetadata::kernels).orElse(List.of()), "");
-                case LoadResult.Damaged damaged -> new Details(Duration.ZERO, List.of(), Verifying.name(damaged.damage()));
+                case LoadResult.Damaged damaged -> new Details(Duration.ZERO, List.of(), TierVerifier.name(damaged.damage()));
                 case LoadResult.Absent _ -> new Details(Duration.ZERO, List.of(), "gone");
                 case LoadResult.Unavailable _ -> new Details(Duration.ZERO, List.of(), "unreadable");
             };

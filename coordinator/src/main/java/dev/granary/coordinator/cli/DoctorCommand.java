@@ -1,8 +1,8 @@
 package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonArray;
-import dev.granary.coordinator.Doctor;
-import dev.granary.coordinator.Doctor.Check;
+import dev.granary.coordinator.admin.Doctor;
+import dev.granary.coordinator.admin.Doctor.Check;
 import dev.granary.coordinator.config.GranaryConfig;
 import java.io.PrintWriter;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
@@ -45,7 +45,7 @@ final class EvictCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> all = Inventory.entries(tier);
+        List<Catalog.Listed> all = TierInventory.entries(tier);
         List<Catalog.Listed> leaving = leaving(selection.from(all, Instant.now()), remaining());
         List<Catalog.Listed> gone = isDry ? leaving : remove(tier, leaving);
         if (!gone.isEmpty() && !isDry) {

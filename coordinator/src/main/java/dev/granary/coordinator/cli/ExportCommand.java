@@ -1,11 +1,11 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tree.ExportRun;
-import dev.granary.coordinator.tree.TreeException;
-import dev.granary.coordinator.tree.TreeExport;
+import dev.granary.coordinator.transfer.EntryExporter;
+import dev.granary.coordinator.transfer.TreeException;
+import dev.granary.coordinator.transfer.TreeWriter;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -45,9 +45,9 @@ final class ExportCommand extends LocalCommand {
         if (directory.toAbsolutePath().normalize().startsWith(config.directory())) {
             throw new UsageException(directory + " lies in the local directory itself; name one outside of " + config.directory());
         }
-        List<Catalog.Listed> entries = selection.from(Inventory.entries(tier), Instant.now());
-        TreeExport tree = open();
-        ExportRun run = new ExportRun(tree);
+        List<Catalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
+        TreeWriter tree = open();
+        EntryExporter run = new EntryExporter(tree);
         try (Progress progress = new Progress(err(), "exporting", entries.size())) {
             run.all(tier, entries, showing(progress, entries));
         }
@@ -62,15 +62,15 @@ final class ExportCommand extends LocalCommand {
         return run.bad().isEmpty() ? 0 : 1;
     }
 
-    private TreeExport open() throws UsageException, IOException {
+    private TreeWriter open() throws UsageException, IOException {
         try {
-            return TreeExport.into(directory, isDry ? TreeExport.Mode.DRY_RUN : TreeExport.Mode.WRITE, new SplittableRandom());
+            return TreeWriter.into(directory, isDry ? TreeWriter.Mode.DRY_RUN : TreeWriter.Mode.WRITE, new SplittableRandom());
         } catch (TreeException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
     }
 
-    private void print(ExportRun run, long bytes) {
+    private void print(EntryExporter run, long bytes) {
         out().println(directory);
         out().println(ListedEntries.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
                 + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "")

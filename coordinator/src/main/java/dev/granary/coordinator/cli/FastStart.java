@@ -7,9 +7,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.process.TemporaryDirectory;
-import dev.granary.s3.PackedBucket;
-import dev.granary.s3.S3Config;
-import dev.granary.s3.S3Location;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
 import java.io.IOException;
@@ -71,7 +71,7 @@ final class FastStart {
                 .credentials(server.accessKey(), server.secretKey()).build();
         SplittableRandom random = new SplittableRandom(SEED);
         EntryMetadata metadata = new EntryMetadata("granary", "rehearsal", Instant.EPOCH, List.of("kernel"), List.of(), "rehearsal");
-        try (PackedBucket bucket = PackedBucket.open(config)) {
+        try (BulkBucket bucket = BulkBucket.open(config)) {
             PackPublisher publisher = bucket.publisher(TARGET.path());
             for (int i = 0; i < ENTRIES; i++) {
                 byte[] binary = new byte[ENTRY_BYTES];

@@ -5,13 +5,13 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.FullCheck;
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.LocalTiers;
+import dev.granary.coordinator.admin.EntryVerifier;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tree.TreeException;
-import dev.granary.coordinator.tree.TreeImport;
+import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.coordinator.transfer.TreeException;
+import dev.granary.coordinator.transfer.TreeReader;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -44,12 +44,12 @@ final class ImportCommand extends LocalCommand {
 
     @Override
     LocalTier open(GranaryConfig config) throws ConfigException {
-        return isDry ? LocalTiers.openToLook(config) : LocalTiers.open(config);
+        return isDry ? LocalTierFactory.openToLook(config) : LocalTierFactory.open(config);
     }
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        TreeImport tree = scan();
+        TreeReader tree = scan();
         Function<Entry, StoreResult> store = isDry ? asked(tier, config) : tier::store;
         try (Progress progress = new Progress(err(), "importing", tree.size())) {
             tree.all(store, at -> progress.passing(at, ""));
@@ -73,9 +73,9 @@ final class ImportCommand extends LocalCommand {
         return tree.problems().isEmpty() ? 0 : 1;
     }
 
-    private TreeImport scan() throws UsageException, IOException {
+    private TreeReader scan() throws UsageException, IOException {
         try {
-            return TreeImport.from(directory);
+            return TreeReader.from(directory);
         } catch (TreeException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
@@ -84,7 +84,7 @@ final class ImportCommand extends LocalCommand {
     /** What storing would give, found out without storing. */
     private static Function<Entry, StoreResult> asked(LocalTier tier, GranaryConfig config) throws IOException {
         Map<String, Catalog.Listed> known = new HashMap<>();
-        Inventory.entries(tier).forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
+        TierInventory.entries(tier).forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
             if (bytes > config.capacityBytes()) {
@@ -98,12 +98,12 @@ final class ImportCommand extends LocalCommand {
 
     private static boolean isThere(LocalTier tier, Catalog.Listed listed, Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
-            return FullCheck.read(tier, listed, memory) instanceof LoadResult.Hit(Entry there)
+            return EntryVerifier.read(tier, listed, memory) instanceof LoadResult.Hit(Entry there)
                     && there.contentHash().equals(entry.contentHash());
         }
     }
 
-    private void print(TreeImport tree, GranaryConfig config) {
+    private void print(TreeReader tree, GranaryConfig config) {
         out().println("from " + directory);
         out().println("into " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
         Table table = new Table("entries", "count");
@@ -113,7 +113,7 @@ final class ImportCommand extends LocalCommand {
         table.row("damaged", Text.count(tree.damaged()));
         table.row("not ours", Text.count(tree.foreign()));
         table.print(out());
-        List<TreeImport.Problem> problems = tree.problems();
+        List<TreeReader.Problem> problems = tree.problems();
         if (!problems.isEmpty()) {
             out().println();
             Table names = new Table("entry", "<why", "<detail");

@@ -6,8 +6,8 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.Verifying;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.foreign.Arena;
@@ -36,7 +36,7 @@ final class InspectCommand extends StoreCommand {
     @Override
     public Integer call() throws Exception {
         prefix = IdPrefix.parse(prefix);
-        try (Inventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
+        try (TierInventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
             Catalog.Listed listed = find(inventory);
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
@@ -46,7 +46,7 @@ final class InspectCommand extends StoreCommand {
                 case LoadResult.Damaged damaged -> {
                     if (isJson()) {
                         JsonObject object = ListedEntries.json(listed);
-                        object.addProperty("damage", Verifying.name(damaged.damage()));
+                        object.addProperty("damage", TierVerifier.name(damaged.damage()));
                         object.addProperty("detail", damaged.detail());
                         Json.print(out(), object);
                     }
@@ -61,14 +61,14 @@ final class InspectCommand extends StoreCommand {
     }
 
     private static String complaint(Catalog.Listed listed, LoadResult.Damaged damaged) {
-        return Verifying.isOtherVersion(damaged.damage())
+        return TierVerifier.isOtherVersion(damaged.damage())
                 ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
                         + "); this version leaves it alone, unless it stores this id itself"
                 : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": " + damaged.detail()
                         + "); it is never used, and the next store of this id replaces it";
     }
 
-    private Catalog.Listed find(Inventory inventory) throws IOException, FailedException {
+    private Catalog.Listed find(TierInventory inventory) throws IOException, FailedException {
         FirstEntries found = new FirstEntries(Comparator.comparing(entry -> entry.hash().hex()), 1);
         inventory.list(entry -> {
             if (entry.beginsWith(prefix)) {

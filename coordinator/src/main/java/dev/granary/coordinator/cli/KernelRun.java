@@ -5,13 +5,13 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.GranaryStatistics;
-import dev.granary.coordinator.LayerStatistics;
-import dev.granary.coordinator.Obtained;
-import dev.granary.coordinator.Source;
+import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.manifest.KernelFiles;
 import dev.granary.coordinator.manifest.KernelSources;
 import dev.granary.coordinator.manifest.ManifestKernel;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -40,7 +40,7 @@ final class KernelRun {
     sealed interface Result {
         String name();
 
-        record Got(String name, KernelDescriptor descriptor, Source source, OptionalInt layer, Duration took, long bytes) implements Result {}
+        record Got(String name, KernelDescriptor descriptor, PrimitiveSource source, OptionalInt layer, Duration took, long bytes) implements Result {}
 
         record Failed(String name, Duration took, String reason, BuildLog log) implements Result {}
     }
@@ -66,7 +66,7 @@ final class KernelRun {
             KernelFiles.Made made = KernelFiles.read(kernel, engine.target());
             sources = made.sources();
             KernelDescriptor descriptor = made.descriptor();
-            Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
+            LookupResult<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize(); // which makes some drivers compile the rest
             granary.flush(Duration.ZERO); // nothing is to be waited for any more: other processes get it now, and not at the end
             return new Result.Got(kernel.name(), descriptor, got.source(), got.layer(), Duration.ofNanos(System.nanoTime() - start), bytes);
@@ -93,7 +93,7 @@ final class KernelRun {
         return results.stream().filter(Result.Got.class::isInstance).map(Result.Got.class::cast).toList();
     }
 
-    long count(Source source) {
+    long count(PrimitiveSource source) {
         return results.stream().filter(result -> result instanceof Result.Got got && got.source() == source).count();
     }
 
@@ -119,8 +119,8 @@ final class KernelRun {
         JsonArray buckets = new JsonArray();
         counted.layers().forEach(layer -> buckets.add(Json.object("name", layer.name(), "hits", layer.results().hits(), "unavailable",
                 layer.results().unavailable(), "skipped", layer.skipped(), "trouble", layer.trouble().orElse(""))));
-        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(Source.COMPILED), "memory",
-                count(Source.MEMORY), "local", count(Source.LOCAL), "bucket", count(Source.BUCKET), "failed", failures()), "waits", Json.object("waited",
+        return Json.object("results", array, "buckets", buckets, "summary", Json.object("compiled", count(PrimitiveSource.COMPILED), "memory",
+                count(PrimitiveSource.MEMORY), "local", count(PrimitiveSource.LOCAL), "bucket", count(PrimitiveSource.BUCKET), "failed", failures()), "waits", Json.object("waited",
                 counted.waited(), "givenUp", counted.waitsGivenUp(), "claimsUnavailable", counted.claimsUnavailable()));
     }
 
@@ -157,8 +157,8 @@ final class KernelRun {
             }
         }
         out.printf("%s: %d compiled, %d from the bucket, %d from disk, %d from memory, %d failed%n",
-                Text.plural(results.size(), "kernel"), count(Source.COMPILED), count(Source.BUCKET), count(Source.LOCAL),
-                count(Source.MEMORY), failures());
+                Text.plural(results.size(), "kernel"), count(PrimitiveSource.COMPILED), count(PrimitiveSource.BUCKET), count(PrimitiveSource.LOCAL),
+                count(PrimitiveSource.MEMORY), failures());
         if (hasLayers) {
             for (int i = 0; i < counted.layers().size(); i++) {
                 out.println("bucket " + (i + 1) + ": " + count(i) + " from " + counted.layers().get(i).name());

@@ -3,7 +3,7 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Verifying;
+import dev.granary.coordinator.admin.TierVerifier;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -91,9 +91,9 @@ final class ListedEntries {
     }
 
     /** Names the first entries that are not sound. */
-    static void print(PrintWriter out, List<Verifying.Bad> bad) {
+    static void print(PrintWriter out, List<TierVerifier.Bad> bad) {
         Table table = new Table("id", "<found", "<where");
-        List<Verifying.Bad> named = bad.stream().limit(NAMED).toList();
+        List<TierVerifier.Bad> named = bad.stream().limit(NAMED).toList();
         int reasons = named.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
         int left = WIDTH - Text.SHORT_ID - reasons - 2 * 2; // two spaces between columns
         named.forEach(one -> table.row(shortId(one.listed()), one.reason(), Text.cut(one.detail(), left)));
@@ -103,13 +103,13 @@ final class ListedEntries {
         }
     }
 
-    static JsonArray badJson(List<Verifying.Bad> bad) {
+    static JsonArray badJson(List<TierVerifier.Bad> bad) {
         JsonArray array = new JsonArray();
         bad.forEach(one -> {
             JsonObject object = json(one.listed());
             object.addProperty("found", one.reason());
             object.addProperty("detail", one.detail());
-            object.addProperty("removed", one.fate() == Verifying.Fate.REMOVED);
+            object.addProperty("removed", one.fate() == TierVerifier.Fate.REMOVED);
             array.add(object);
         });
         return array;

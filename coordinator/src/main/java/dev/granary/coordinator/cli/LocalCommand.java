@@ -1,9 +1,9 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.LocalTiers;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.local.LocalTier;
 import java.io.IOException;
 import java.util.List;
@@ -31,7 +31,7 @@ abstract class LocalCommand extends OutputCommand {
 
     /** Opens the tier: to look, unless the command says otherwise. */
     LocalTier open(GranaryConfig config) throws ConfigException {
-        return LocalTiers.openToLook(config);
+        return LocalTierFactory.openToLook(config);
     }
 
     /** What could not be done, where an operation on files fails. */

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
-import dev.granary.coordinator.LayerStatistics;
+import dev.granary.coordinator.statistics.LayerStatistics;
 import java.io.PrintWriter;
 import java.util.List;
 

@@ -3,7 +3,7 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
+import dev.granary.coordinator.admin.TierInventory;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Comparator;
@@ -56,7 +56,7 @@ final class LsCommand extends StoreCommand {
                     "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }
         Predicate<Catalog.Listed> isChosen = selection.chosen(Instant.now());
-        try (Inventory inventory = tier.open(stores())) {
+        try (TierInventory inventory = tier.open(stores())) {
             // What took longest to compile is known only when all are read.
             FirstEntries first = new FirstEntries(comparator(Map.of()), order == Order.COMPILE ? FirstEntries.MOST : limit);
             try (Progress progress = new Progress(err(), "listing", 0).watching(inventory.waits())) {
@@ -90,7 +90,7 @@ final class LsCommand extends StoreCommand {
         }
     }
 
-    private Map<Catalog.Listed, Details> read(Inventory inventory, List<Catalog.Listed> entries) {
+    private Map<Catalog.Listed, Details> read(TierInventory inventory, List<Catalog.Listed> entries) {
         Map<Catalog.Listed, Details> details = new LinkedHashMap<>();
         try (Progress progress = new Progress(err(), "reading", entries.size())) {
             for (Catalog.Listed entry : entries) {

@@ -1,10 +1,10 @@
 package dev.granary.coordinator.cli;
 
-import dev.granary.coordinator.Version;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.manifest.ManifestException;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.s3.store.Secrets;
+import dev.granary.s3.store.SecretRedactor;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 @Command(
         name = "granary",
         mixinStandardHelpOptions = true,
-        version = "granary " + Version.NUMBER,
+        version = "granary " + LibraryVersion.NUMBER,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
         synopsisSubcommandLabel = "COMMAND",
         footer = {
@@ -59,8 +59,8 @@ public final class Main {
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
         // The commands tell a refusal themselves, in one line with the cause, and doctor tells what the server can do.
-        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.WritePause", "error");
-        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.LearnedCapabilities", "warn");
+        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.resilience.WriteSuspension", "error");
+        System.getProperties().putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.probe.CachedCapabilities", "warn");
         System.exit(commandLine(arguments).execute(arguments));
     }
 
@@ -119,7 +119,7 @@ public final class Main {
                 err.println("granary: this should not have happened; please report it:");
                 StringWriter trace = new StringWriter();
                 failure.printStackTrace(new PrintWriter(trace, true));
-                err.print(Secrets.hide(trace.toString()));
+                err.print(SecretRedactor.hide(trace.toString()));
                 err.flush();
                 yield FAILED;
             }

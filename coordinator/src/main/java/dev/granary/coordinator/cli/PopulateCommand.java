@@ -1,15 +1,15 @@
 package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
-import dev.granary.coordinator.BucketTrial;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.Publishing;
-import dev.granary.coordinator.Readback;
-import dev.granary.coordinator.Source;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.BucketTrial;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.coordinator.publish.ReadbackVerifier;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
@@ -58,7 +58,7 @@ final class PopulateCommand extends StoreCommand {
         }
         Manifest kernels = Manifest.read(manifest);
         GranaryConfig config = stores().config();
-        BucketLayer target = config.buckets().stream().filter(BucketLayer::isWritable).findFirst()
+        BucketConfig target = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
                 .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
                         + " granary run fills the local directory alone."));
         Optional<String> problem = problem(target);
@@ -66,7 +66,7 @@ final class PopulateCommand extends StoreCommand {
             throw new FailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
         Published published = new Published();
-        Publishing publishing = isAlone ? Publishing.ALONE : Publishing.IN_PACKS;
+        PublishMode publishing = isAlone ? PublishMode.ALONE : PublishMode.IN_PACKS;
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
             KernelRun run = new KernelRun(granary, engine);
@@ -75,7 +75,7 @@ final class PopulateCommand extends StoreCommand {
             }
             flush(granary, published);
             Populated populated = new Populated(target, uploadLimit, published, run);
-            Readback readback = new Readback(config.buckets());
+            ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
             try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
                 populated.readBack(readback, progress);
             }
@@ -95,7 +95,7 @@ final class PopulateCommand extends StoreCommand {
         }
     }
 
-    private Optional<String> problem(BucketLayer target) throws ConfigException {
+    private Optional<String> problem(BucketConfig target) throws ConfigException {
         try (Progress progress = new Progress(err(), "trying", 0)) {
             progress.passing(target.name());
             return BucketTrial.problem(target);
@@ -104,7 +104,7 @@ final class PopulateCommand extends StoreCommand {
 
     /** What this machine had already may be missing in the bucket. */
     private static void publishAgain(Granary granary, KernelRun.Result result) {
-        if (result instanceof KernelRun.Result.Got got && got.source() == Source.LOCAL) {
+        if (result instanceof KernelRun.Result.Got got && got.source() == PrimitiveSource.LOCAL) {
             granary.publish(got.descriptor().getId());
         }
     }

@@ -2,9 +2,9 @@ package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonObject;
 import dev.granary.cache.Id;
-import dev.granary.coordinator.Readback;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.publish.ReadbackVerifier;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
@@ -14,7 +14,7 @@ import java.util.TreeMap;
 
 /** The state of the bucket after {@code populate}: for each kernel that was had, whether the bucket has it, too. Not thread-safe. */
 final class Populated {
-    private final BucketLayer target;
+    private final BucketConfig target;
     private final int uploadLimit;
     private final Published published;
     private final Set<Id> wanted = new LinkedHashSet<>();
@@ -23,7 +23,7 @@ final class Populated {
     private final Map<String, String> notCacheable = new TreeMap<>();
     private Map<Id, String> unreadable = Map.of();
 
-    Populated(BucketLayer target, int uploadLimit, Published published, KernelRun run) {
+    Populated(BucketConfig target, int uploadLimit, Published published, KernelRun run) {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
@@ -55,7 +55,7 @@ final class Populated {
         return toReadBack;
     }
 
-    void readBack(Readback readback, Progress progress) throws ConfigException, InterruptedException {
+    void readBack(ReadbackVerifier readback, Progress progress) throws ConfigException, InterruptedException {
         unreadable = readback.unreadable(toReadBack, read -> progress.passing(Text.count(read) + " of " + Text.count(toReadBack.size())));
     }
 

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.cli;
 
-import dev.granary.coordinator.Waits;
+import dev.granary.coordinator.stores.SilenceMonitor;
 import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -39,11 +39,11 @@ final class Progress implements AutoCloseable {
     }
 
     /** Says, from now on, for which bucket it waits where one is silent. */
-    Progress watching(Waits waits) {
+    Progress watching(SilenceMonitor waits) {
         return watching(waits::longest);
     }
 
-    /** Like {@link #watching(Waits)}. */
+    /** Like {@link #watching(SilenceMonitor)}. */
     synchronized Progress watching(Supplier<Optional<String>> waits) {
         if (isShown && watcher == null) {
             watcher = Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));

@@ -1,11 +1,11 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.LayerStatistics;
-import dev.granary.coordinator.Publishing;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.manifest.Manifest;
+import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.io.PrintWriter;
@@ -50,7 +50,7 @@ final class RunCommand extends StoreCommand {
         }
         OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
         Published published = new Published();
-        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, Publishing.ALONE, published)) {
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.ALONE, published)) {
             KernelRun run = new KernelRun(granary, engine);
             try (Progress progress = new Progress(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress);

@@ -3,9 +3,9 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.Totals;
+import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Locale;
@@ -35,10 +35,10 @@ final class StatsCommand extends StoreCommand {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
-        try (Inventory inventory = tier.open(stores())) {
+        try (TierInventory inventory = tier.open(stores())) {
             GranaryConfig config = stores().config();
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals = tier.isLocal() ? new Totals(config.directory()).read() : Map.of();
+            Map<String, Long> totals = tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
             if (isJson()) {
                 Json.print(out, json(inventory, config, usage, totals));
             } else {
@@ -54,7 +54,7 @@ final class StatsCommand extends StoreCommand {
         }
     }
 
-    private Map<String, Usage> usage(Inventory inventory) throws IOException {
+    private Map<String, Usage> usage(TierInventory inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
         try (Progress progress = new Progress(err(), "counting", 0).watching(inventory.waits())) {
             inventory.list(entry -> {
@@ -65,7 +65,7 @@ final class StatsCommand extends StoreCommand {
         return usage;
     }
 
-    private void print(PrintWriter out, Inventory inventory, GranaryConfig config, Map<String, Usage> usage) {
+    private void print(PrintWriter out, TierInventory inventory, GranaryConfig config, Map<String, Usage> usage) {
         long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, ListedEntries::sumOf);
         out.println(inventory.name() + ": " + Text.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
                 + Text.bytes(bytes) + (tier.isLocal() ? " of " + Text.bytes(config.capacityBytes()) : ""));
@@ -91,7 +91,7 @@ final class StatsCommand extends StoreCommand {
     }
 
     /** A bucket knows neither this machine's capacity nor its counters. */
-    private JsonObject json(Inventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+    private JsonObject json(TierInventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         JsonArray namespaces = new JsonArray();
         usage.forEach((namespace, count) ->
                 namespaces.add(Json.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));

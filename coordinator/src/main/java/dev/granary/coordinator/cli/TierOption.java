@@ -1,7 +1,7 @@
 package dev.granary.coordinator.cli;
 
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
@@ -18,15 +18,15 @@ final class TierOption {
     private String tier = LOCAL;
 
     /** Opens the tier, and refuses options for buckets where it is the local one: they would do nothing. */
-    Inventory open(StoreOptions stores) throws ConfigException, UsageException {
+    TierInventory open(StoreOptions stores) throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
         if (isLocal() && stores.isAnyForBuckets()) {
             throw new UsageException("--bucket, --endpoint and --client do nothing with --tier local; say --tier bucket to look into the bucket");
         }
         return switch (tier) {
-            case LOCAL -> Inventory.ofLocal(config);
-            case BUCKET -> Inventory.ofBucket(config);
-            default -> Inventory.ofBucket(named(config));
+            case LOCAL -> TierInventory.ofLocal(config);
+            case BUCKET -> TierInventory.ofBucket(config);
+            default -> TierInventory.ofBucket(named(config));
         };
     }
 
@@ -34,7 +34,7 @@ final class TierOption {
         return tier.equals(LOCAL);
     }
 
-    private BucketLayer named(GranaryConfig config) throws UsageException {
+    private BucketConfig named(GranaryConfig config) throws UsageException {
         if (!tier.startsWith(ADDRESS)) {
             throw new UsageException("--tier must be local, bucket, or a configured bucket such as s3://kernels/team-a, not " + SafeText.of(tier));
         }

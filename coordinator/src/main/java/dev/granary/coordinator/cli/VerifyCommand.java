@@ -1,8 +1,8 @@
 package dev.granary.coordinator.cli;
 
 import dev.granary.cache.Catalog;
-import dev.granary.coordinator.Inventory;
-import dev.granary.coordinator.Verifying;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import java.time.Instant;
@@ -34,11 +34,11 @@ final class VerifyCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> entries = selection.from(Inventory.entries(tier), Instant.now());
+        List<Catalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
         Predicate<Catalog.Listed> removal = repair ? tier::remove : _ -> false;
-        Verifying found;
+        TierVerifier found;
         try (Progress progress = new Progress(err(), "verifying", entries.size())) {
-            found = Verifying.all(tier, entries, removal, showing(progress, entries));
+            found = TierVerifier.all(tier, entries, removal, showing(progress, entries));
         }
         if (repair) {
             tier.reclaim();

@@ -3,9 +3,9 @@ package dev.granary.coordinator.cli;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.granary.cache.Damage;
-import dev.granary.coordinator.Verifying;
-import dev.granary.coordinator.Verifying.Count;
-import dev.granary.local.Survey;
+import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.coordinator.admin.TierVerifier.Count;
+import dev.granary.local.DirectoryUsage;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param found what reading its entries said
  * @param survey what lies there beside sound entries, after repairs
  */
-record VerifyReport(Path directory, Verifying found, Survey survey) {
+record VerifyReport(Path directory, TierVerifier found, DirectoryUsage survey) {
     private static final int NAMED_FILES = 20;
 
     void print(PrintWriter out) {
@@ -27,7 +27,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
         Table table = new Table("found", "entries", "bytes");
         row(table, "sound", found.sound());
         for (Damage damage : Damage.values()) {
-            row(table, Verifying.name(damage), found.damaged(damage));
+            row(table, TierVerifier.name(damage), found.damaged(damage));
         }
         row(table, "unreadable", found.unreadable());
         table.print(out);
@@ -71,7 +71,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
 
     private String foreignCount() {
         int files = survey.foreign().size();
-        return Text.plural(files, "file") + (files == Survey.NAMED ? " or more" : "");
+        return Text.plural(files, "file") + (files == DirectoryUsage.NAMED ? " or more" : "");
     }
 
     private Path relative(Path file) {
@@ -82,7 +82,7 @@ record VerifyReport(Path directory, Verifying found, Survey survey) {
         JsonObject reasons = new JsonObject();
         add(reasons, "sound", found.sound());
         for (Damage damage : Damage.values()) {
-            add(reasons, Verifying.name(damage), found.damaged(damage));
+            add(reasons, TierVerifier.name(damage), found.damaged(damage));
         }
         add(reasons, "unreadable", found.unreadable());
         JsonArray foreign = new JsonArray();

@@ -2,12 +2,12 @@ package dev.granary.coordinator.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.coordinator.Warm;
-import dev.granary.coordinator.WarmReport;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.WarmReport;
+import dev.granary.coordinator.admin.Warmer;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.Warming;
+import dev.granary.s3.pack.warm.BulkEntryReader;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Map;
@@ -36,14 +36,14 @@ final class WarmCommand extends StoreCommand {
         boolean isWell = true;
         Set<String> empty = new LinkedHashSet<>(targets.namespaces());
         JsonArray results = new JsonArray();
-        try (Warm warm = Warm.open(config, isPacksOnly ? Warming.Alone.LEAVE : Warming.Alone.READ)) {
-            for (BucketLayer layer : config.buckets()) {
+        try (Warmer warm = Warmer.open(config, isPacksOnly ? BulkEntryReader.Alone.LEAVE : BulkEntryReader.Alone.READ)) {
+            for (BucketConfig layer : config.buckets()) {
                 for (String target : targets.namespaces()) {
                     long start = System.nanoTime();
-                    Warm.Outcome outcome = from(warm, layer, target);
+                    Warmer.Outcome outcome = from(warm, layer, target);
                     Duration took = Duration.ofNanos(System.nanoTime() - start);
-                    isWell &= outcome instanceof Warm.Outcome.Done done && done.report().isWhole();
-                    if (!(outcome instanceof Warm.Outcome.Done(WarmReport report)) || report.entries() + report.present() + report.skippedEntries() > 0) {
+                    isWell &= outcome instanceof Warmer.Outcome.Done done && done.report().isWhole();
+                    if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report)) || report.entries() + report.present() + report.skippedEntries() > 0) {
                         empty.remove(target);
                     }
                     if (isJson()) {
@@ -67,21 +67,21 @@ final class WarmCommand extends StoreCommand {
         if (empty.isEmpty() || (!targets.isGiven() && empty.size() < targets.namespaces().size())) {
             return false;
         }
-        String buckets = config.buckets().stream().map(BucketLayer::name).collect(Collectors.joining(", "));
+        String buckets = config.buckets().stream().map(BucketConfig::name).collect(Collectors.joining(", "));
         empty.forEach(target -> err().println("granary: nothing for " + target + " is in " + buckets
                 + "; granary ls --tier bucket shows what is there, granary populate puts it there"));
         err().flush();
         return true;
     }
 
-    private Warm.Outcome from(Warm warm, BucketLayer layer, String target) throws ConfigException, InterruptedException {
+    private Warmer.Outcome from(Warmer warm, BucketConfig layer, String target) throws ConfigException, InterruptedException {
         try (Progress progress = new Progress(err(), "warming", 0).watching(warm.waits())) {
             return warm.from(layer, target, (bytes, of) -> progress.passing(Text.bytes(bytes) + " of " + Text.bytes(of)));
         }
     }
 
-    private void print(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
-        if (!(outcome instanceof Warm.Outcome.Done(WarmReport report))) {
+    private void print(BucketConfig layer, String target, Duration took, Warmer.Outcome outcome) {
+        if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report))) {
             return;
         }
         out().println("from " + layer.name());
@@ -98,10 +98,10 @@ final class WarmCommand extends StoreCommand {
     }
 
     /** What is to be done about it, one line each. */
-    private void complain(GranaryConfig config, BucketLayer layer, Warm.Outcome outcome) {
+    private void complain(GranaryConfig config, BucketConfig layer, Warmer.Outcome outcome) {
         switch (outcome) {
-            case Warm.Outcome.Unavailable lost -> err().println("granary: nothing came from " + layer.name() + ": " + lost.cause());
-            case Warm.Outcome.Done(WarmReport report) -> {
+            case Warmer.Outcome.Unavailable lost -> err().println("granary: nothing came from " + layer.name() + ": " + lost.cause());
+            case Warmer.Outcome.Done(WarmReport report) -> {
                 report.unlisted().ifPresent(cause -> err().println("granary: entries outside of packs could not be listed in " + layer.name() + " ("
                         + cause + "); allow s3:ListBucket, or say --packs-only"));
                 if (report.displaced() > 0) {
@@ -113,11 +113,11 @@ final class WarmCommand extends StoreCommand {
         err().flush();
     }
 
-    private static JsonObject json(BucketLayer layer, String target, Duration took, Warm.Outcome outcome) {
+    private static JsonObject json(BucketConfig layer, String target, Duration took, Warmer.Outcome outcome) {
         JsonObject object = Json.object("bucket", layer.name(), "target", target, "millis", Text.millis(took));
         switch (outcome) {
-            case Warm.Outcome.Unavailable lost -> object.addProperty("unavailable", lost.cause());
-            case Warm.Outcome.Done(WarmReport report) -> {
+            case Warmer.Outcome.Unavailable lost -> object.addProperty("unavailable", lost.cause());
+            case Warmer.Outcome.Done(WarmReport report) -> {
                 object.addProperty("installed", report.installed());
                 object.addProperty("installedBytes", report.installedBytes());
                 object.addProperty("present", report.present());

@@ -7,9 +7,9 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.EvictionPolicy;
-import dev.granary.local.NetworkFileSystems;
-import dev.granary.s3.S3Client;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.s3.config.S3ClientLibrary;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,11 +44,11 @@ import org.slf4j.LoggerFactory;
  * @param constantLimits how much memory each device keeps constant tensors in, for the kinds of engine for which that was chosen
  */
 public record GranaryConfig(
-        List<BucketLayer> buckets,
+        List<BucketConfig> buckets,
         Path directory,
         long capacityBytes,
         EvictionPolicy eviction,
-        NetworkFileSystems networkDirectory,
+        NetworkFileSystemPolicy networkDirectory,
         int primitiveCacheCapacity,
         PrimitiveCachePolicy primitiveCachePolicy,
         Duration localWait,
@@ -109,13 +109,13 @@ public record GranaryConfig(
     /** Collects what code chooses; all that it leaves out comes from environment, file or defaults. Not thread-safe. */
     public static final class Builder {
         private Map<String, String> environment;
-        private final List<WrittenLayer> buckets = new ArrayList<>();
+        private final List<BucketUri> buckets = new ArrayList<>();
         private @Nullable URI endpoint;
-        private @Nullable S3Client client;
+        private @Nullable S3ClientLibrary client;
         private @Nullable Path directory;
         private @Nullable Long capacityBytes;
         private @Nullable EvictionPolicy eviction;
-        private @Nullable NetworkFileSystems networkDirectory;
+        private @Nullable NetworkFileSystemPolicy networkDirectory;
         private @Nullable Integer primitiveCacheCapacity;
         private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
         private @Nullable Duration localWait;
@@ -189,7 +189,7 @@ public record GranaryConfig(
         }
 
         /** What becomes of a directory on a network file system; default: {@code open} refuses it. */
-        public Builder networkDirectory(NetworkFileSystems choice) {
+        public Builder networkDirectory(NetworkFileSystemPolicy choice) {
             networkDirectory = choice;
             return this;
         }
@@ -276,7 +276,7 @@ public record GranaryConfig(
             Path chosenDirectory = first(directory, Setting.DIRECTORY, file);
             Long chosenCapacity = first(capacityBytes, Setting.CAPACITY, file);
             EvictionPolicy chosenEviction = first(eviction, Setting.EVICTION, file);
-            NetworkFileSystems chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
+            NetworkFileSystemPolicy chosenNetwork = first(networkDirectory, Setting.NETWORK_DIRECTORY, file);
             Duration chosenWait = first(localWait, Setting.LOCAL_WAIT, file);
             Duration chosenBucketWait = first(bucketWait, Setting.BUCKET_WAIT, file);
             return new GranaryConfig(
@@ -284,7 +284,7 @@ public record GranaryConfig(
                     chosenDirectory == null ? defaultDirectory() : chosenDirectory,
                     chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity,
                     chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
-                    chosenNetwork == null ? NetworkFileSystems.REFUSE : chosenNetwork,
+                    chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
                     lenient(primitiveCacheCapacity, Setting.PRIMITIVE_CACHE_CAPACITY, file, PrimitiveCache.DEFAULT_CAPACITY),
                     lenient(primitiveCachePolicy, Setting.PRIMITIVE_CACHE_POLICY, file, PrimitiveCachePolicy.LRU),
                     chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
@@ -300,14 +300,14 @@ public record GranaryConfig(
             return wait;
         }
 
-        private List<BucketLayer> chooseBuckets(ConfigFile file) throws ConfigException {
-            List<WrittenLayer> written = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
+        private List<BucketConfig> chooseBuckets(ConfigFile file) throws ConfigException {
+            List<BucketUri> written = first(buckets.isEmpty() ? null : buckets, Setting.BUCKET, file);
             Optional<URI> usualEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT, file));
-            S3Client chosenClient = first(client, Setting.CLIENT, file);
-            List<BucketLayer> layers = new ArrayList<>();
+            S3ClientLibrary chosenClient = first(client, Setting.CLIENT, file);
+            List<BucketConfig> layers = new ArrayList<>();
             Set<String> names = new HashSet<>();
-            for (WrittenLayer one : written == null ? List.<WrittenLayer>of() : written) {
-                BucketLayer layer = one.with(usualEndpoint, chosenClient == null ? S3Client.AWS : chosenClient);
+            for (BucketUri one : written == null ? List.<BucketUri>of() : written) {
+                BucketConfig layer = one.with(usualEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
                 if (!names.add(layer.name())) {
                     throw new ConfigException("The bucket " + layer.name() + " is named twice; name each once, in the order in which to ask them.");
                 }

@@ -3,9 +3,9 @@ package dev.granary.coordinator.config;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.EvictionPolicy;
-import dev.granary.local.NetworkFileSystems;
-import dev.granary.s3.S3Client;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.s3.config.S3ClientLibrary;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
@@ -30,18 +30,18 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
     private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, TomlArray.class);
     private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
 
-    static final Setting<List<WrittenLayer>> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT_OR_LIST,
-            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", WrittenLayer::parseAll);
+    static final Setting<List<BucketUri>> BUCKET = new Setting<>("bucket", "GRANARY_BUCKET", TEXT_OR_LIST,
+            "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots and dashes", BucketUri::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>("endpoint", "GRANARY_S3_ENDPOINT", TEXT,
             "an address such as http://127.0.0.1:9000, without user and password, and without a query", Setting::endpoint);
-    static final Setting<S3Client> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
+    static final Setting<S3ClientLibrary> CLIENT = new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
     static final Setting<Path> DIRECTORY = new Setting<>("dir", "GRANARY_DIR", TEXT,
             "a directory, written out: ~ means something to a shell only", Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>("capacity", "GRANARY_CAPACITY", TEXT_OR_NUMBER,
             "a size such as 4GiB, 500MiB, or a number of MiB; 0 keeps nothing on disk", Setting::size);
     static final Setting<EvictionPolicy> EVICTION = new Setting<>("eviction", "GRANARY_EVICTION", TEXT,
             "lru (the least recently used leave first) or fifo (the first stored do)", Setting::eviction);
-    static final Setting<NetworkFileSystems> NETWORK_DIRECTORY = new Setting<>("network-dir", "GRANARY_NETWORK_DIR", TEXT,
+    static final Setting<NetworkFileSystemPolicy> NETWORK_DIRECTORY = new Setting<>("network-dir", "GRANARY_NETWORK_DIR", TEXT,
             "refuse, or allow where no other machine uses the directory", Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>("primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY", TEXT_OR_NUMBER, "a number of primitives, 0 or more", Setting::count);
@@ -97,10 +97,10 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         return new ConfigException(place + " is '" + SafeText.of(value.toString()) + "', but should be " + expected + ".");
     }
 
-    private static S3Client client(String text) {
+    private static S3ClientLibrary client(String text) {
         return switch (text) {
-            case "aws" -> S3Client.AWS;
-            case "minio" -> S3Client.MINIO;
+            case "aws" -> S3ClientLibrary.AWS;
+            case "minio" -> S3ClientLibrary.MINIO;
             default -> throw new IllegalArgumentException(text);
         };
     }
@@ -121,10 +121,10 @@ record Setting<T>(String key, String environment, Set<Class<?>> inFile, String e
         };
     }
 
-    private static NetworkFileSystems network(String text) {
+    private static NetworkFileSystemPolicy network(String text) {
         return switch (text) {
-            case "refuse" -> NetworkFileSystems.REFUSE;
-            case "allow" -> NetworkFileSystems.ALLOW;
+            case "refuse" -> NetworkFileSystemPolicy.REFUSE;
+            case "allow" -> NetworkFileSystemPolicy.ALLOW;
             default -> throw new IllegalArgumentException(text);
         };
     }

@@ -5,8 +5,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.constant.ConstantStatistics;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.Obtained;
-import dev.granary.coordinator.Source;
+import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.demo.RoleResult.ConstantsResult;
@@ -15,6 +14,7 @@ import dev.granary.coordinator.demo.kernels.DemoKernel;
 import dev.granary.coordinator.demo.kernels.DemoKernels;
 import dev.granary.coordinator.demo.kernels.SharedWeights;
 import dev.granary.coordinator.demo.kernels.Verdict;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClDevice;
@@ -84,7 +84,7 @@ public final class Role {
         long start = System.nanoTime();
         try {
             KernelDescriptor descriptor = kernel.descriptor(engine.target());
-            Obtained<OpenClPrimitive> got = granary.obtain(engine, descriptor);
+            LookupResult<OpenClPrimitive> got = granary.obtain(engine, descriptor);
             try (OpenClKernels live = engine.load(got.primitive())) {
                 long loaded = System.nanoTime() - start;
                 Verdict verdict = kernel.verify(engine, live, new SplittableRandom(DATA_SEED));
@@ -120,7 +120,7 @@ public final class Role {
 
     private static boolean isInMemory(DemoKernel kernel, Granary granary, OpenClEngine engine) {
         try {
-            return granary.obtain(engine, kernel.descriptor(engine.target())).source() == Source.MEMORY;
+            return granary.obtain(engine, kernel.descriptor(engine.target())).source() == PrimitiveSource.MEMORY;
         } catch (CompileException e) {
             return false; // reported by the first look-up already
         }

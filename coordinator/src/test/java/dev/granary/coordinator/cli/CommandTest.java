@@ -12,8 +12,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
-import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -47,7 +47,7 @@ class CommandTest {
     private List<String> fill(int entries) throws Exception {
         Target target = new Target(Backend.OPENCL, "vendor", "Device\u001b[31m 9000", "1.2.3");
         List<String> ids = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(Path.of(local)).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
             for (int i = 0; i < entries; i++) {
                 Id id = Id.builder(target).field("kind", "kernel-source").field("source", "void k" + i + "() {}" + "/".repeat(200)).build();
                 tier.store(Entry.of(id, KernelBinaries.of(new byte[2000]), Duration.ofMillis(250), new EntryMetadata("0.1", "host/1",

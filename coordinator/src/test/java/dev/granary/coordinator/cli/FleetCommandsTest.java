@@ -14,7 +14,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.StoreFailure;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FleetCommandsTest {
     private static final String TARGET = TestEntries.TARGET.path();
 
-    private static final Failure ABSENT = new Failure(Failure.Kind.SERVER, 404, "NoSuchKey", "");
+    private static final StoreFailure ABSENT = new StoreFailure(StoreFailure.Kind.SERVER, 404, "NoSuchKey", "");
 
     private final Path directory;
     private final TestFleet fleet;

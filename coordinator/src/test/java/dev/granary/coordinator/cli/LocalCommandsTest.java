@@ -17,10 +17,10 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeCatalog;
-import dev.granary.coordinator.Verifying;
-import dev.granary.local.LocalConfig;
+import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.Survey;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -71,7 +71,7 @@ class LocalCommandsTest {
     private String store(Target target, String name, int bytes, Duration ago, Duration compileTime) throws Exception {
         Instant then = Instant.now().minus(ago);
         Id id = Id.builder(target).field("source", name).build();
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(Path.of(local)).clock(() -> then).background(Runnable::run).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).clock(() -> then).background(Runnable::run).build())) {
             byte[] binary = new byte[bytes];
             byte[] mark = mark(name);
             System.arraycopy(mark, 0, binary, 0, mark.length);
@@ -270,8 +270,8 @@ class LocalCommandsTest {
             }
         }
         Path at = Path.of("/cache");
-        Survey survey = new Survey(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
-        VerifyReport report = new VerifyReport(at, Verifying.all(catalog, catalog.all(), _ -> false, _ -> {}), survey);
+        DirectoryUsage survey = new DirectoryUsage(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
+        VerifyReport report = new VerifyReport(at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), survey);
         StringWriter out = new StringWriter();
         report.print(new PrintWriter(out));
         new Cli(0, out.toString(), "").isNarrow().says("truncated", "extended", "corrupt", "foreign", "wrong key", "too old", "too new", "too large",
@@ -347,7 +347,7 @@ class LocalCommandsTest {
     @DisplayName("D4 an export that is killed leaves whole entries only, and the next one completes it")
     void killedExport() throws Exception {
         List<String> names = IntStream.range(0, 300).mapToObj(i -> "k" + i).toList();
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(Path.of(local)).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
             TestEntries entries = new TestEntries("killedExport");
             names.forEach(name -> tier.store(entries.entry(TestEntries.id(name), 100_000)));
         }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpServer;
 import dev.granary.coordinator.TestFleet;
-import dev.granary.coordinator.Totals;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -169,7 +169,7 @@ class PopulateTruthTest {
     }
 
     private Map<String, Long> counted() throws IOException {
-        return new Totals(directory.resolve("ci")).read();
+        return new LifetimeStatistics(directory.resolve("ci")).read();
     }
 
     @Test

@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.S3Config;
-import dev.granary.s3.S3Location;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -10,8 +10,8 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.manifest.KernelFiles;
 import dev.granary.coordinator.manifest.ManifestKernel;
-import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -80,7 +80,7 @@ class SmallHeapTest {
     void told() throws Exception {
         Path local = directory.resolve("local");
         Entry entry = new TestEntries("hostile metadata").entry(100);
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(local).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
             tier.store(entry);
         }
         assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));

@@ -9,11 +9,11 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
-import dev.granary.local.EvictionPolicy;
-import dev.granary.local.NetworkFileSystems;
-import dev.granary.s3.S3Access;
-import dev.granary.s3.S3Client;
-import dev.granary.s3.S3Location;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.s3.config.S3Access;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Location;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -53,8 +53,8 @@ class GranaryConfigTest {
         return Files.writeString(file, text);
     }
 
-    private static List<BucketLayer> layers(String location, String endpoint, S3Client client) {
-        return List.of(new BucketLayer(S3Location.parse(location), S3Access.READ_WRITE, Optional.of(URI.create(endpoint)), Optional.empty(), client));
+    private static List<BucketConfig> layers(String location, String endpoint, S3ClientLibrary client) {
+        return List.of(new BucketConfig(S3Location.parse(location), S3Access.READ_WRITE, Optional.of(URI.create(endpoint)), Optional.empty(), client));
     }
 
     private String mistake() {
@@ -76,7 +76,7 @@ class GranaryConfigTest {
     void order() throws Exception {
         GranaryConfig defaults = builder().build();
         assertEquals(new GranaryConfig(List.of(), home.resolve(".cache/granary"), 4L << 30,
-                EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60),
+                EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 1024, PrimitiveCachePolicy.LRU, Duration.ofSeconds(60),
                 Duration.ofSeconds(4), Duration.ofSeconds(5), ConstantLimits.NONE), defaults);
 
         file("""
@@ -94,8 +94,8 @@ class GranaryConfigTest {
                 constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
                 """);
         GranaryConfig inFile = builder().build();
-        assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3Client.MINIO),
-                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 3, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofSeconds(3),
+        assertEquals(new GranaryConfig(layers("s3://file/p", "http://file:1", S3ClientLibrary.MINIO),
+                Path.of("/from/file"), 3L << 30, EvictionPolicy.FIFO, NetworkFileSystemPolicy.ALLOW, 3, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofSeconds(3),
                 Duration.ofSeconds(30), Duration.ofSeconds(5), ConstantLimits.parse("cpu:3;gpu:3:LRU").limits()), inFile);
 
         environment.putAll(Map.of("GRANARY_BUCKET", "s3://environment", "GRANARY_S3_ENDPOINT", "http://environment:2", "GRANARY_S3_CLIENT", "aws",
@@ -105,17 +105,17 @@ class GranaryConfigTest {
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
         environment.put("GRANARY_BUCKET_WAIT", "20");
         GranaryConfig inEnvironment = builder().build();
-        assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3Client.AWS),
-                Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 2,
+        assertEquals(new GranaryConfig(layers("s3://environment", "http://environment:2", S3ClientLibrary.AWS),
+                Path.of("/from/environment"), 2L << 20, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 2,
                 PrimitiveCachePolicy.LRU, Duration.ofMillis(200), Duration.ofSeconds(20), Duration.ofSeconds(5), ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits()), inEnvironment);
 
         GranaryConfig inCode = builder().bucket("s3://code").endpoint("http://code:3").client("minio").directory(Path.of("/from/code"))
-                .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystems.ALLOW)
+                .capacity("1KiB").eviction(EvictionPolicy.FIFO).networkDirectory(NetworkFileSystemPolicy.ALLOW)
                 .primitiveCacheCapacity(0).primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU).localWait(Duration.ofMinutes(2))
                 .bucketWait(Duration.ofMillis(1)).flushLimit(Duration.ZERO)
                 .constantTensorCacheCapacity(EngineKind.GPU, 1).constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU).build();
-        assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3Client.MINIO),
-                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystems.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2),
+        assertEquals(new GranaryConfig(layers("s3://code", "http://code:3", S3ClientLibrary.MINIO),
+                Path.of("/from/code"), 1024, EvictionPolicy.FIFO, NetworkFileSystemPolicy.ALLOW, 0, PrimitiveCachePolicy.W_TINY_LFU, Duration.ofMinutes(2),
                 Duration.ofMillis(1), Duration.ZERO,
                 ConstantLimits.parse("cpu:0:LRU;gpu:1").limits()), inCode);
 
@@ -158,10 +158,10 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().bucketWait(Duration.ofDays(366))), "The bucket wait", "from 0 to a year");
         assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 0,
+                () -> new GranaryConfig(List.of(), home, -1, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 0,
                         PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ZERO, Duration.ZERO, ConstantLimits.NONE));
         assertThrows(IllegalArgumentException.class,
-                () -> new GranaryConfig(List.of(), home, 0, EvictionPolicy.LRU, NetworkFileSystems.REFUSE, 0,
+                () -> new GranaryConfig(List.of(), home, 0, EvictionPolicy.LRU, NetworkFileSystemPolicy.REFUSE, 0,
                         PrimitiveCachePolicy.LRU, Duration.ZERO, Duration.ofNanos(-1), Duration.ZERO, ConstantLimits.NONE));
     }
 
@@ -225,13 +225,13 @@ class GranaryConfigTest {
     @Test
     @DisplayName("R5 several buckets keep their order; what one leaves out comes from the settings for all")
     void severalBuckets() throws Exception {
-        List<BucketLayer> expected = List.of(
-                new BucketLayer(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
-                        S3Client.AWS),
-                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"),
-                        S3Client.AWS),
-                new BucketLayer(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(),
-                        S3Client.MINIO));
+        List<BucketConfig> expected = List.of(
+                new BucketConfig(S3Location.parse("s3://team/x"), S3Access.READ_WRITE, Optional.of(URI.create("http://all:1")), Optional.empty(),
+                        S3ClientLibrary.AWS),
+                new BucketConfig(S3Location.parse("s3://company"), S3Access.READ, Optional.of(URI.create("http://all:1")), Optional.of("eu-1"),
+                        S3ClientLibrary.AWS),
+                new BucketConfig(S3Location.parse("s3://company"), S3Access.READ_WRITE, Optional.of(URI.create("https://own")), Optional.empty(),
+                        S3ClientLibrary.MINIO));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";

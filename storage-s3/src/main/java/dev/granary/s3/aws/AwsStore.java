@@ -1,15 +1,15 @@
 package dev.granary.s3.aws;
 
-import dev.granary.s3.store.Answers;
-import dev.granary.s3.store.BoundedBody;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.BoundedBodyReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ListingGuard;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Pages;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ResponseClassifier;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.io.InputStream;
@@ -56,17 +56,17 @@ final class AwsStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectRequest.builder().bucket(bucket).key(key).build(), limit,
-                (body, hint) -> BoundedBody.read(body, hint, limit));
+                (body, hint) -> BoundedBodyReader.read(body, hint, limit));
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBody.readInto(body, into, length));
+        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.readInto(body, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
-        return read(part(key, offset, length), length, (body, _) -> BoundedBody.read(body, length, length));
+        return read(part(key, offset, length), length, (body, _) -> BoundedBodyReader.read(body, length, length));
     }
 
     private GetObjectRequest part(String key, long offset, int length) {
@@ -82,12 +82,12 @@ final class AwsStore implements ObjectStore {
         try {
             return client.getObject(request, bounded(limit, reader));
         } catch (S3Exception e) {
-            if (Answers.isAbsent(e.statusCode(), code(e))) {
+            if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return GetResult.ABSENT;
             }
-            return new GetResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+            return new GetResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
-            return new GetResult.Unavailable(Answers.failure(e));
+            return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
@@ -115,28 +115,28 @@ final class AwsStore implements ObjectStore {
             return new HeadResult.Found(answer.contentLength() == null ? 0 : answer.contentLength(), unquoted(answer.eTag()),
                     dates(answer), marks(answer.metadata()));
         } catch (S3Exception e) {
-            if (Answers.isAbsent(e.statusCode(), code(e))) {
+            if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;
             }
-            return new HeadResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+            return new HeadResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
-            return new HeadResult.Unavailable(Answers.failure(e));
+            return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).build(), content(body)).eTag())), Answers::plainWrite);
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).build(), content(body)).eTag())), ResponseClassifier::plainWrite);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body)).eTag())));
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(() -> Answers.written(unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body)).eTag())));
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+        return write(() -> ResponseClassifier.written(unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body)).eTag())));
     }
 
     @Override
@@ -162,7 +162,7 @@ final class AwsStore implements ObjectStore {
     }
 
     private static WriteResult write(Supplier<WriteResult> request) {
-        return write(request, Answers::write);
+        return write(request, ResponseClassifier::write);
     }
 
     private static WriteResult write(Supplier<WriteResult> request, Refusal refusal) {
@@ -171,13 +171,13 @@ final class AwsStore implements ObjectStore {
         } catch (S3Exception e) {
             return refusal.says(e.statusCode(), code(e), text(e));
         } catch (RuntimeException e) {
-            return WriteResult.failed(Answers.failure(e));
+            return WriteResult.failed(ResponseClassifier.failure(e));
         }
     }
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        Pages pages = new Pages();
+        ListingGuard pages = new ListingGuard();
         long count = 0;
         String next = null;
         boolean isMore;
@@ -187,12 +187,12 @@ final class AwsStore implements ObjectStore {
                 page = client.listObjectsV2(
                         ListObjectsV2Request.builder().bucket(bucket).prefix(prefix).continuationToken(next).build());
             } catch (S3Exception e) {
-                return new ListResult.Unavailable(Answers.failure(e.statusCode(), code(e), text(e)));
+                return new ListResult.Unavailable(ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
             } catch (RuntimeException e) {
-                return new ListResult.Unavailable(Answers.failure(e));
+                return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
             if (page.isTruncated() == null) { // the SDK makes an empty listing of whatever comes with status 200
-                return new ListResult.Unavailable(Failure.of(Failure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
+                return new ListResult.Unavailable(StoreFailure.of(StoreFailure.Kind.BROKEN, "a listing that does not tell its end: is this an S3 server?"));
             }
             int onPage = 0;
             for (S3Object object : page.contents()) {
@@ -203,7 +203,7 @@ final class AwsStore implements ObjectStore {
             }
             count += onPage;
             next = page.nextContinuationToken();
-            Optional<Failure> wrong = page.isTruncated() ? pages.more(onPage, next) : Optional.empty();
+            Optional<StoreFailure> wrong = page.isTruncated() ? pages.more(onPage, next) : Optional.empty();
             if (wrong.isPresent()) {
                 return new ListResult.Unavailable(wrong.get());
             }
@@ -214,7 +214,7 @@ final class AwsStore implements ObjectStore {
 
     private static Listed listed(S3Object object) {
         return new Listed(object.key(), object.size() == null ? 0 : Math.max(0, object.size()), unquoted(object.eTag()),
-                ServerDates.millis(object.lastModified()));
+                ServerTimestamps.millis(object.lastModified()));
     }
 
     @Override
@@ -227,24 +227,24 @@ final class AwsStore implements ObjectStore {
         return RequestBody.fromContentProvider(ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
-    private PutObjectRequest.Builder request(String key, Marks marks) {
+    private PutObjectRequest.Builder request(String key, ObjectMarks marks) {
         Map<String, String> metadata = new HashMap<>();
         if (!marks.putId().isEmpty()) {
-            metadata.put(Marks.PUT_ID, marks.putId());
+            metadata.put(ObjectMarks.PUT_ID, marks.putId());
         }
         if (!marks.sha256().isEmpty()) {
-            metadata.put(Marks.SHA256, marks.sha256());
+            metadata.put(ObjectMarks.SHA256, marks.sha256());
         }
         return PutObjectRequest.builder().bucket(bucket).key(key).contentType(TYPE).metadata(metadata);
     }
 
-    private static ServerDates dates(SdkResponse response) {
+    private static ServerTimestamps dates(SdkResponse response) {
         SdkHttpResponse http = response.sdkHttpResponse();
-        return ServerDates.ofHeaders(http.firstMatchingHeader("Last-Modified").orElse(null), http.firstMatchingHeader("Date").orElse(null));
+        return ServerTimestamps.ofHeaders(http.firstMatchingHeader("Last-Modified").orElse(null), http.firstMatchingHeader("Date").orElse(null));
     }
 
-    private static Marks marks(Map<String, String> metadata) {
-        return Marks.ofStored(metadata.getOrDefault(Marks.PUT_ID, ""), metadata.getOrDefault(Marks.SHA256, ""));
+    private static ObjectMarks marks(Map<String, String> metadata) {
+        return ObjectMarks.ofStored(metadata.getOrDefault(ObjectMarks.PUT_ID, ""), metadata.getOrDefault(ObjectMarks.SHA256, ""));
     }
 
     private static String unquoted(@Nullable String etag) {

@@ -1,9 +1,10 @@
 package dev.granary.s3.aws;
 
-import dev.granary.s3.store.BucketConnection;
+import dev.granary.s3.config.AwsEnvironment;
+import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.TrafficCounter;
 import java.time.Duration;
 import java.util.function.Supplier;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
@@ -32,12 +33,12 @@ public final class AwsTransport {
      *
      * @throws IllegalStateException if there is no region, with what to do
      */
-    public static ObjectStore open(BucketConnection connection) {
-        return open(connection, new Traffic());
+    public static ObjectStore open(ConnectionSettings connection) {
+        return open(connection, new TrafficCounter());
     }
 
-    /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
-    public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+    /** As {@link #open(ConnectionSettings)}; its bytes are told to {@code traffic}. */
+    public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(connection, traffic, () -> Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
                 .connectionTimeout(connection.connectTimeout())
@@ -47,17 +48,17 @@ public final class AwsTransport {
                 .build());
     }
 
-    /** As {@link #open(BucketConnection, Traffic)}, over the client of HTTP that {@code wire} makes and the store closes. */
-    static ObjectStore open(BucketConnection connection, Traffic traffic, Supplier<SdkHttpClient> wire) {
-        Region region = Surroundings.region(connection);
+    /** As {@link #open(ConnectionSettings, TrafficCounter)}, over the client of HTTP that {@code wire} makes and the store closes. */
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, Supplier<SdkHttpClient> wire) {
+        Region region = AwsEnvironment.region(connection);
         SdkHttpClient http = new WatchedHttpClient(wire.get(), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
-                .credentialsProvider(Surroundings.credentials(connection))
+                .credentialsProvider(AwsEnvironment.credentials(connection))
                 .httpClient(http)
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
-                        .addExecutionInterceptor(new BoundedAnswers())
+                        .addExecutionInterceptor(new ResponseSizeInterceptor())
                         .apiCallTimeout(connection.requestTimeout())
                         .apiCallAttemptTimeout(connection.requestTimeout())
                         .build())

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * An S3-compatible server inside the JVM: S3Proxy on a port of the loopback interface that the system chooses, with credentials made for
  * this one server. For the demo and for tests, not for service. Thread-safe.
  *
- * <p>Conditional writes are exact, unless {@link #conditions} says otherwise, and reads are whole, see {@link LockedBlobStore}. A key and another one that continues it after a slash
+ * <p>Conditional writes are exact, unless {@link #conditions} says otherwise, and reads are whole, see {@link AtomicBlobStore}. A key and another one that continues it after a slash
  * cannot both exist. Objects pass through memory as a whole.
  */
 public final class EmbeddedS3 implements AutoCloseable {
@@ -26,12 +26,12 @@ public final class EmbeddedS3 implements AutoCloseable {
     private static final int SECRET_BYTES = 20;
 
     private final S3Proxy server;
-    private final LockedBlobStore blobs;
-    private final Gate gate = new Gate();
+    private final AtomicBlobStore blobs;
+    private final RequestCountingHandler gate = new RequestCountingHandler();
     private final String accessKey;
     private final String secretKey;
 
-    private EmbeddedS3(LockedBlobStore blobs) throws IOException {
+    private EmbeddedS3(AtomicBlobStore blobs) throws IOException {
         this.blobs = blobs;
         SecureRandom random = new SecureRandom();
         this.accessKey = "granary" + hex(random, 4);
@@ -65,7 +65,7 @@ public final class EmbeddedS3 implements AutoCloseable {
             Files.createDirectories(directory);
             properties.setProperty("jclouds.filesystem.basedir", directory.toString());
         }
-        return new EmbeddedS3(new LockedBlobStore(BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
+        return new EmbeddedS3(new AtomicBlobStore(BlobStores.create(directory == null ? "transient" : "filesystem", properties)));
     }
 
     /** Where the server listens, such as {@code http://127.0.0.1:40123}. */
@@ -91,17 +91,17 @@ public final class EmbeddedS3 implements AutoCloseable {
     }
 
     /** Lets the server keep, ignore or half keep the conditions of all writes from now on. */
-    public void conditions(Conditions now) {
+    public void conditions(ConditionMode now) {
         blobs.conditions(now);
     }
 
     /** Lets the server do so with the next write of the object {@code key}, in whatever bucket, and with no other. */
-    public void conditionsOfNextWrite(String key, Conditions next) {
+    public void conditionsOfNextWrite(String key, ConditionMode next) {
         blobs.conditionsOfNextWrite(key, next);
     }
 
     /** What came in since the start or the last {@link #resetRequests}. */
-    public RequestCounts requests() {
+    public ServerRequestCounts requests() {
         return gate.counts();
     }
 

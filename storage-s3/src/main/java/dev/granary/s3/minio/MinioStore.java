@@ -1,16 +1,16 @@
 package dev.granary.s3.minio;
 
-import dev.granary.s3.store.Answers;
-import dev.granary.s3.store.BoundedBody;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.BoundedBodyReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ListingGuard;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Pages;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ResponseClassifier;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StallDetector;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import io.minio.GetObjectArgs;
 import io.minio.GetObjectResponse;
@@ -61,20 +61,20 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult get(String key, long limit) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).build(), limit, answer -> {
-            return BoundedBody.read(answer, WholeHeaders.length(answer.headers()), limit);
+            return BoundedBodyReader.read(answer, MissingHeaderInterceptor.length(answer.headers()), limit);
         });
     }
 
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
-                answer -> BoundedBody.readInto(answer, into, length));
+                answer -> BoundedBodyReader.readInto(answer, into, length));
     }
 
     @Override
     public GetResult range(String key, long offset, int length) {
         return read(GetObjectArgs.builder().bucket(bucket).object(key).offset(offset).length((long) length).build(), length,
-                answer -> BoundedBody.read(answer, length, length));
+                answer -> BoundedBodyReader.read(answer, length, length));
     }
 
     /** Reads a body; null where it is longer than was wanted. */
@@ -90,10 +90,10 @@ final class MinioStore implements ObjectStore {
                     ? new GetResult.TooLarge(limit)
                     : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
         } catch (MinioException e) {
-            MinioAnswer answer = MinioAnswer.of(e);
+            MinioErrorResponse answer = MinioErrorResponse.of(e);
             return answer.isAbsent() ? GetResult.ABSENT : new GetResult.Unavailable(answer.failure());
         } catch (IOException | RuntimeException e) { // the client lets out what its parts throw
-            return new GetResult.Unavailable(Answers.failure(e));
+            return new GetResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
@@ -103,30 +103,30 @@ final class MinioStore implements ObjectStore {
             StatObjectResponse answer = client.statObject(StatObjectArgs.builder().bucket(bucket).object(key).build());
             return new HeadResult.Found(answer.size(), unquoted(answer.etag()), dates(answer.headers()), marks(answer.headers()));
         } catch (MinioException e) {
-            MinioAnswer answer = MinioAnswer.of(e);
+            MinioErrorResponse answer = MinioErrorResponse.of(e);
             return answer.isAbsent() ? HeadResult.ABSENT : new HeadResult.Unavailable(answer.failure());
         } catch (RuntimeException e) { // the client lets out what its parts throw
-            return new HeadResult.Unavailable(Answers.failure(e));
+            return new HeadResult.Unavailable(ResponseClassifier.failure(e));
         }
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
-        return write(sending(key, body, marks, Map.of()), MinioAnswer::plainWrite);
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+        return write(sending(key, body, marks, Map.of()), MinioErrorResponse::plainWrite);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-        return write(sending(key, body, marks, Map.of("If-None-Match", "*")), MinioAnswer::write);
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+        return write(sending(key, body, marks, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-        return write(sending(key, body, marks, Map.of("If-Match", etag)), MinioAnswer::write);
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+        return write(sending(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
     }
 
-    private Request sending(String key, byte[] body, Marks marks, Map<String, String> condition) {
-        return () -> Answers.written(unquoted(client.putObject(PutObjectArgs.builder()
+    private Request sending(String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
+        return () -> ResponseClassifier.written(unquoted(client.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
                         .data(body, body.length)
@@ -160,22 +160,22 @@ final class MinioStore implements ObjectStore {
     }
 
     private static WriteResult write(Request request) {
-        return write(request, MinioAnswer::write);
+        return write(request, MinioErrorResponse::write);
     }
 
-    private static WriteResult write(Request request, Function<MinioAnswer, WriteResult> refusal) {
+    private static WriteResult write(Request request, Function<MinioErrorResponse, WriteResult> refusal) {
         try {
             return request.send();
         } catch (MinioException e) {
-            return refusal.apply(MinioAnswer.of(e));
+            return refusal.apply(MinioErrorResponse.of(e));
         } catch (RuntimeException e) { // the client lets out what its parts throw
-            return WriteResult.failed(Answers.failure(e));
+            return WriteResult.failed(ResponseClassifier.failure(e));
         }
     }
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        Pages pages = new Pages();
+        ListingGuard pages = new ListingGuard();
         long count = 0;
         String next = null;
         do {
@@ -187,13 +187,13 @@ final class MinioStore implements ObjectStore {
                 }
                 next = answer.isTruncated() ? Objects.requireNonNullElse(answer.nextContinuationToken(), "") : null;
             } catch (MinioException e) {
-                return new ListResult.Unavailable(MinioAnswer.of(e).failure());
+                return new ListResult.Unavailable(MinioErrorResponse.of(e).failure());
             } catch (RuntimeException e) { // the client lets out what its parts throw
-                return new ListResult.Unavailable(Answers.failure(e));
+                return new ListResult.Unavailable(ResponseClassifier.failure(e));
             }
             page.forEach(visitor);
             count += page.size();
-            Optional<Failure> wrong = next == null ? Optional.empty() : pages.more(page.size(), next);
+            Optional<StoreFailure> wrong = next == null ? Optional.empty() : pages.more(page.size(), next);
             if (wrong.isPresent()) {
                 return new ListResult.Unavailable(wrong.get());
             }
@@ -220,7 +220,7 @@ final class MinioStore implements ObjectStore {
         if (key == null) {
             return Optional.empty();
         }
-        long modified = ServerDates.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
+        long modified = ServerTimestamps.millis(item.lastModified() == null ? null : item.lastModified().toInstant());
         return Optional.of(new Listed(key, Math.max(0, item.size()), unquoted(item.etag()), modified));
     }
 
@@ -231,24 +231,24 @@ final class MinioStore implements ObjectStore {
         stalls.close();
     }
 
-    private static Map<String, String> metadata(Marks marks) {
+    private static Map<String, String> metadata(ObjectMarks marks) {
         Map<String, String> metadata = new HashMap<>();
         if (!marks.putId().isEmpty()) {
-            metadata.put(Marks.PUT_ID, marks.putId());
+            metadata.put(ObjectMarks.PUT_ID, marks.putId());
         }
         if (!marks.sha256().isEmpty()) {
-            metadata.put(Marks.SHA256, marks.sha256());
+            metadata.put(ObjectMarks.SHA256, marks.sha256());
         }
         return metadata;
     }
 
-    private static ServerDates dates(Headers headers) {
-        return ServerDates.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
+    private static ServerTimestamps dates(Headers headers) {
+        return ServerTimestamps.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
     }
 
-    private static Marks marks(Headers headers) {
-        return Marks.ofStored(Objects.requireNonNullElse(headers.get(METADATA + Marks.PUT_ID), ""),
-                Objects.requireNonNullElse(headers.get(METADATA + Marks.SHA256), ""));
+    private static ObjectMarks marks(Headers headers) {
+        return ObjectMarks.ofStored(Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.PUT_ID), ""),
+                Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.SHA256), ""));
     }
 
     private static String unquoted(@Nullable String etag) {

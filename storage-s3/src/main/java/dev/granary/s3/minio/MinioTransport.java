@@ -1,10 +1,10 @@
 package dev.granary.s3.minio;
 
-import dev.granary.s3.aws.Surroundings;
-import dev.granary.s3.store.BucketConnection;
+import dev.granary.s3.config.AwsEnvironment;
+import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.TrafficCounter;
 import io.minio.MinioAsyncClient;
 import io.minio.MinioClient;
 import io.minio.credentials.Credentials;
@@ -36,48 +36,48 @@ public final class MinioTransport {
      *
      * @throws IllegalStateException if there is no region, with what to do
      */
-    public static ObjectStore open(BucketConnection connection) {
-        return open(connection, new Traffic());
+    public static ObjectStore open(ConnectionSettings connection) {
+        return open(connection, new TrafficCounter());
     }
 
-    /** As {@link #open(BucketConnection)}; its bytes are told to {@code traffic}. */
-    public static ObjectStore open(BucketConnection connection, Traffic traffic) {
+    /** As {@link #open(ConnectionSettings)}; its bytes are told to {@code traffic}. */
+    public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(connection, traffic, UnaryOperator.identity());
     }
 
-    /** As {@link #open(BucketConnection, Traffic)}, over the client of HTTP that {@code changed} makes of the usual one. */
-    static ObjectStore open(BucketConnection connection, Traffic traffic, UnaryOperator<OkHttpClient.Builder> changed) {
+    /** As {@link #open(ConnectionSettings, TrafficCounter)}, over the client of HTTP that {@code changed} makes of the usual one. */
+    static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic, UnaryOperator<OkHttpClient.Builder> changed) {
         StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
         OkHttpClient http = changed.apply(new OkHttpClient.Builder()
-                .socketFactory(new PromptSockets())
+                .socketFactory(new NoDelaySocketFactory())
                 .dispatcher(dispatcher)
                 .connectionPool(new ConnectionPool(connection.maxConnections(), 30, TimeUnit.SECONDS))
                 .connectTimeout(connection.connectTimeout())
                 .callTimeout(connection.requestTimeout())
                 .readTimeout(connection.requestTimeout())
                 .writeTimeout(connection.requestTimeout())
-                .addInterceptor(new WholeHeaders())
-                .addInterceptor(new Watching(stalls))
-                .addNetworkInterceptor(new StrayBytes())
-                .addNetworkInterceptor(new BoundedAnswers())
+                .addInterceptor(new MissingHeaderInterceptor())
+                .addInterceptor(new StallInterceptor(stalls))
+                .addNetworkInterceptor(new ChunkedHeadInterceptor())
+                .addNetworkInterceptor(new ResponseSizeInterceptor())
                 .retryOnConnectionFailure(false)
                 .followRedirects(false)
                 .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
         MinioClient client = MinioClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
-                .region(Surroundings.region(connection).id()) // always: else the client asks the server for it, before the first request
-                .credentialsProvider(new Bridge(Surroundings.credentials(connection)))
+                .region(AwsEnvironment.region(connection).id()) // always: else the client asks the server for it, before the first request
+                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         client.setRetry(Set.of(), 0L, 0);
         MinioAsyncClient pages = MinioAsyncClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
-                .region(Surroundings.region(connection).id())
-                .credentialsProvider(new Bridge(Surroundings.credentials(connection)))
+                .region(AwsEnvironment.region(connection).id())
+                .credentialsProvider(new Bridge(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
         pages.setRetry(Set.of(), 0L, 0);

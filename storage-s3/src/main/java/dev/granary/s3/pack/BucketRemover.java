@@ -1,10 +1,11 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.HashSet;
@@ -15,34 +16,34 @@ import java.util.Set;
  * Decides which packs and entries of one target may be removed from the bucket, and removes them. Nothing else of this module removes an object, but for
  * the trial objects of a probe. Thread-safe.
  *
- * <p>Every method reads the newest manifest first, {@linkplain ManifestLog#confirmedWhole confirmed and whole}; without one it removes nothing. No
+ * <p>Every method reads the newest manifest first, {@linkplain PackManifestLog#confirmedWhole confirmed and whole}; without one it removes nothing. No
  * manifest is ever removed. {@code docs/deletions.md} has a row for each method: what it has checked, and why that is enough.
  */
-final class BucketRemover {
+public final class BucketRemover {
     /** A pack that no manifest names belongs, when it is younger, to a writer that may still name it. Longer than {@link #LONGEST_COMMIT}. */
-    static final Duration ORPHAN_AGE = Duration.ofHours(6);
+    public static final Duration ORPHAN_AGE = Duration.ofHours(6);
 
     /** A writer names no pack that is older: another process may just have decided to remove it. */
-    static final Duration LONGEST_COMMIT = Duration.ofHours(3);
+    public static final Duration LONGEST_COMMIT = Duration.ofHours(3);
 
     private final ObjectStore store;
-    private final PackKeys keys;
-    private final ManifestLog log;
+    private final TargetLayout keys;
+    private final PackManifestLog log;
 
-    BucketRemover(ObjectStore store, PackKeys keys, ManifestLog log) {
+    public BucketRemover(ObjectStore store, TargetLayout keys, PackManifestLog log) {
         this.store = store;
         this.keys = keys;
         this.log = log;
     }
 
     /** An entry outside of packs, and the pack in which a sound copy of it was read a moment ago. */
-    record Copied(LooseEntry entry, PackInfo copy) {}
+    public record Copied(UnpackedEntry entry, PackInfo copy) {}
 
     /** A pack that was never named, and how long it must have been there. */
-    record Orphan(Sha256 name, Duration age) {}
+    public record Orphan(Sha256 name, Duration age) {}
 
     /** What became of packs that their writer wrote for nothing. */
-    enum Unneeded {
+    public enum Unneeded {
         /** The newest manifest names none of them. */
         NOT_NAMED,
         /** The newest manifest names at least one: they are committed after all. */
@@ -55,8 +56,8 @@ final class BucketRemover {
      * Removes packs that this process wrote, and whose commit is known not to be carried out. They are not named by any manifest, unless an answer about
      * that was wrong: so the newest one is asked. What cannot be removed is an orphan, and goes later.
      */
-    Unneeded removeOwn(List<PackInfo> packs) {
-        if (!(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
+    public Unneeded removeOwn(List<PackInfo> packs) {
+        if (!(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return Unneeded.UNKNOWN;
         }
         Unneeded all = Unneeded.NOT_NAMED;
@@ -76,9 +77,9 @@ final class BucketRemover {
      *
      * @return how many were removed
      */
-    long removeOrphans(List<Orphan> orphans) {
+    public long removeOrphans(List<Orphan> orphans) {
         List<Sha256> old = orphans.stream().filter(this::isOld).map(Orphan::name).toList();
-        if (old.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
+        if (old.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
         Set<Sha256> known = new HashSet<>();
@@ -94,7 +95,7 @@ final class BucketRemover {
     }
 
     /** True if the server's clock says that an object is at least that old. */
-    static boolean isOlder(ServerDates dates, Duration age) {
+    public static boolean isOlder(ServerTimestamps dates, Duration age) {
         return dates.age().filter(actual -> actual.compareTo(age) >= 0).isPresent();
     }
 
@@ -104,13 +105,13 @@ final class BucketRemover {
      *
      * @return those that were removed, to be forgotten by the next manifest
      */
-    Set<Manifest.Retired> removeRetired(List<Manifest.Retired> expired) {
-        Set<Manifest.Retired> gone = new HashSet<>();
-        if (expired.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
+    public Set<PackManifest.Retired> removeRetired(List<PackManifest.Retired> expired) {
+        Set<PackManifest.Retired> gone = new HashSet<>();
+        if (expired.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return gone;
         }
-        Set<Manifest.Retired> retired = Set.copyOf(newest.retired());
-        for (Manifest.Retired one : expired) {
+        Set<PackManifest.Retired> retired = Set.copyOf(newest.retired());
+        for (PackManifest.Retired one : expired) {
             if (retired.contains(one) && !newest.names(one.name()) && isDone(store.delete(keys.pack(one.name())))) {
                 gone.add(one);
             }
@@ -124,11 +125,11 @@ final class BucketRemover {
      *
      * @return how many were removed
      */
-    long removeCopied(List<Copied> entries) {
-        if (entries.isEmpty() || !(log.confirmedWhole() instanceof ManifestLog.Newest.Found(Manifest newest))) {
+    public long removeCopied(List<Copied> entries) {
+        if (entries.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
-        PackedIds others = new PackedIds(newest, keys, IndexShelf.NONE, store); // this machine's disk tells nothing of the bucket
+        PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store); // this machine's disk tells nothing of the bucket
         long removed = 0;
         for (Copied one : entries) {
             if ((newest.names(one.copy().name()) || others.contains(one.entry().id())) && remove(one.entry())) {
@@ -139,10 +140,10 @@ final class BucketRemover {
     }
 
     /** Exactly the version that was listed. Where the server knows no conditional deletes, the version is compared first. */
-    private boolean remove(LooseEntry entry) {
+    private boolean remove(UnpackedEntry entry) {
         return switch (store.deleteIfMatch(entry.key(), entry.etag())) {
             case WriteResult.Done _ -> true;
-            case WriteResult.NotAllowed refused when refused.failure().kind() == Failure.Kind.NOT_SUPPORTED ->
+            case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
                 store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
                         && isDone(store.delete(entry.key()));
             case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;

@@ -1,18 +1,18 @@
 package dev.granary.s3.pack;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.ArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Does a list of tasks, some at a time. */
-final class Crew {
+public final class Crew {
     private Crew() {}
 
     /**
@@ -20,7 +20,7 @@ final class Crew {
      *
      * @param worker makes what does the tasks of one thread
      */
-    static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
+    public static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker) throws InterruptedException {
         Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
         ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
         try {

@@ -1,9 +1,10 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,9 +19,9 @@ final class LostPackFinder {
     private static final int QUESTIONS = 2;
 
     private final ObjectStore store;
-    private final PackKeys keys;
+    private final TargetLayout keys;
 
-    LostPackFinder(ObjectStore store, PackKeys keys) {
+    LostPackFinder(ObjectStore store, TargetLayout keys) {
         this.store = store;
         this.keys = keys;
     }
@@ -35,7 +36,7 @@ final class LostPackFinder {
         }
 
         /** The bucket cannot be listed. */
-        record Unsaid(Failure failure) implements Found {}
+        record Unsaid(StoreFailure failure) implements Found {}
     }
 
     /** The names of the lost ones among {@code named}. */
@@ -54,14 +55,14 @@ final class LostPackFinder {
         return new Found.Lost(unseen.values().stream().filter(this::isGone).map(PackInfo::name).collect(Collectors.toSet()));
     }
 
-    /** Without the right to list, the requests for each pack decide; {@link Absence} repeats them. */
-    private static boolean mayNotList(Failure failure) {
-        return Absence.isForbidden(failure);
+    /** Without the right to list, the requests for each pack decide; {@link AbsenceVerifier} repeats them. */
+    private static boolean mayNotList(StoreFailure failure) {
+        return AbsenceVerifier.isForbidden(failure);
     }
 
     private boolean isGone(PackInfo pack) {
         for (int question = 1; question <= QUESTIONS; question++) {
-            if (TargetPacks.presence(pack, keys, store) != TargetPacks.Presence.GONE) {
+            if (TargetPackReader.presence(pack, keys, store) != TargetPackReader.Presence.GONE) {
                 return false;
             }
         }

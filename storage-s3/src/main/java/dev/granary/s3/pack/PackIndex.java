@@ -19,13 +19,13 @@ import java.util.zip.CRC32C;
  */
 public final class PackIndex {
     /** How many bytes a pack begins with before its first entry. */
-    static final int HEADER_BYTES = 32;
+    public static final int HEADER_BYTES = 32;
 
     /** No entry in a pack is larger, in bytes: larger ones lie alone. */
-    static final int MAX_ENTRY_BYTES = 32 << 20;
+    public static final int MAX_ENTRY_BYTES = 32 << 20;
 
-    static final int VERSION = 1;
-    static final int FOOTER_BYTES = 64;
+    public static final int VERSION = 1;
+    public static final int FOOTER_BYTES = 64;
     static final int ROW_BYTES = Sha256.BYTES + Long.BYTES + Integer.BYTES + Integer.BYTES + Long.BYTES;
 
     private static final byte[] MAGIC = "GRANPEND".getBytes(US_ASCII);
@@ -39,7 +39,7 @@ public final class PackIndex {
     }
 
     /** The outcome of reading an index. */
-    sealed interface Read {
+    public sealed interface Read {
         /** A sound index of the pack. */
         record Ok(PackIndex index) implements Read {}
 
@@ -53,7 +53,7 @@ public final class PackIndex {
     }
 
     /** Where the entry of that id lies. */
-    public Optional<Place> find(Sha256 id) {
+    public Optional<PackLocation> find(Sha256 id) {
         byte[] wanted = id.bytes();
         int low = 0;
         int high = count - 1;
@@ -73,10 +73,10 @@ public final class PackIndex {
     }
 
     /** All places, in the order of their ids' hashes; a view. */
-    public List<Place> places() {
+    public List<PackLocation> places() {
         return new AbstractList<>() {
             @Override
-            public Place get(int i) {
+            public PackLocation get(int i) {
                 return place(i);
             }
 
@@ -87,17 +87,17 @@ public final class PackIndex {
         };
     }
 
-    private Place place(int row) {
+    private PackLocation place(int row) {
         ByteBuffer in = ByteBuffer.wrap(rows, row * ROW_BYTES, ROW_BYTES);
         byte[] id = new byte[Sha256.BYTES];
         in.get(id);
-        return new Place(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
+        return new PackLocation(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
     }
 
     /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code places} are sorted. */
-    static byte[] encode(List<Place> places, long indexOffset, String namespace) {
+    public static byte[] encode(List<PackLocation> places, long indexOffset, String namespace) {
         ByteBuffer out = ByteBuffer.allocate(places.size() * ROW_BYTES + FOOTER_BYTES);
-        for (Place place : places) {
+        for (PackLocation place : places) {
             out.put(place.id().bytes()).putLong(place.offset()).putInt(place.length()).putInt(place.checksum()).putLong(place.compileNanos());
         }
         int rowBytes = out.position();
@@ -108,7 +108,7 @@ public final class PackIndex {
     }
 
     /** Reads the tail of a pack: all that follows its entries. */
-    static Read decode(byte[] tail, long indexOffset, String namespace) {
+    public static Read decode(byte[] tail, long indexOffset, String namespace) {
         int rowBytes = tail.length - FOOTER_BYTES;
         if (rowBytes < 0) {
             return new Read.Bad(Damage.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
@@ -161,7 +161,7 @@ public final class PackIndex {
         return true;
     }
 
-    static int crc(byte[] bytes, int offset, int length) {
+    public static int crc(byte[] bytes, int offset, int length) {
         CRC32C crc = new CRC32C();
         crc.update(bytes, offset, length);
         return (int) crc.getValue();

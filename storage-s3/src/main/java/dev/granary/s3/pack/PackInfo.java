@@ -13,7 +13,7 @@ import java.nio.ByteBuffer;
  * @param since the number of the first manifest that named it; 0 before it is in one
  * @param filter which ids are surely not in it
  */
-public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, long since, IdFilter filter) {
+public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, long since, IdBloomFilter filter) {
     private static final int FIXED_BYTES = Sha256.BYTES + Long.BYTES + Long.BYTES + Integer.BYTES + Long.BYTES;
 
     /** No pack has more entries: its index has 14 MiB then. */
@@ -44,7 +44,7 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
     static PackInfo readFrom(ByteBuffer in) {
         byte[] name = new byte[Sha256.BYTES];
         in.get(name);
-        return new PackInfo(Sha256.ofDigest(name), in.getLong(), in.getLong(), in.getInt(), in.getLong(), IdFilter.readFrom(in));
+        return new PackInfo(Sha256.ofDigest(name), in.getLong(), in.getLong(), in.getInt(), in.getLong(), IdBloomFilter.readFrom(in));
     }
 
     /** False where an index is surely that of another pack: names of packs do not stand in their indexes. */

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Catalog;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
 import java.util.Map;
@@ -9,11 +10,11 @@ import java.util.function.Consumer;
 /** Tells which entries the packs of one target have, for tools. */
 public final class PackListing {
     private final ObjectStore store;
-    private final PackKeys keys;
-    private final IndexShelf shelf;
-    private final ManifestLog log;
+    private final TargetLayout keys;
+    private final PackIndexCache shelf;
+    private final PackManifestLog log;
 
-    PackListing(ObjectStore store, PackKeys keys, IndexShelf shelf, ManifestLog log) {
+    public PackListing(ObjectStore store, TargetLayout keys, PackIndexCache shelf, PackManifestLog log) {
         this.store = store;
         this.keys = keys;
         this.shelf = shelf;
@@ -27,28 +28,28 @@ public final class PackListing {
      * @param writtenMillis when each pack was written, by its key, in milliseconds since 1970; 0 where that is not known
      * @throws IOException if the bucket cannot be read
      */
-    public void list(ToldEntries told, Map<String, Long> writtenMillis, Consumer<Catalog.Listed> visitor) throws IOException {
-        Manifest manifest = switch (log.newest(Manifest.NONE)) {
-            case ManifestLog.Newest.Found found -> found.manifest();
-            case ManifestLog.Newest.Unavailable lost -> throw new IOException("The manifest of packs cannot be read: " + lost.cause());
+    public void list(ListedEntrySet told, Map<String, Long> writtenMillis, Consumer<Catalog.Listed> visitor) throws IOException {
+        PackManifest manifest = switch (log.newest(PackManifest.NONE)) {
+            case PackManifestLog.Newest.Found found -> found.manifest();
+            case PackManifestLog.Newest.Unavailable lost -> throw new IOException("The manifest of packs cannot be read: " + lost.cause());
         };
         for (PackInfo pack : manifest.packs()) {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
-            switch (TargetPacks.fetchIndex(pack, keys, shelf, store)) {
-                case TargetPacks.Indexed.Ok ok -> {
-                    if (written == 0 && TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.GONE) {
+            switch (TargetPackReader.fetchIndex(pack, keys, shelf, store)) {
+                case TargetPackReader.Indexed.Ok ok -> {
+                    if (written == 0 && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.GONE) {
                         continue; // the index is one that this machine has kept
                     }
-                    for (Place place : ok.index().places()) {
+                    for (PackLocation place : ok.index().places()) {
                         if (told.add(keys.namespace(), place.id())) {
                             visitor.accept(new Catalog.Listed(keys.namespace(), place.id(), place.length(), written));
                         }
                     }
                 }
-                case TargetPacks.Indexed.Forbidden forbidden when written > 0 -> // the listing shows it
+                case TargetPackReader.Indexed.Forbidden forbidden when written > 0 -> // the listing shows it
                     throw new IOException("The index of a pack cannot be read: " + forbidden.failure());
-                case TargetPacks.Indexed.Lost _, TargetPacks.Indexed.Forbidden _, TargetPacks.Indexed.Newer _ -> {}
-                case TargetPacks.Indexed.Unsaid unsaid -> throw new IOException("The index of a pack cannot be read: " + unsaid.failure());
+                case TargetPackReader.Indexed.Lost _, TargetPackReader.Indexed.Forbidden _, TargetPackReader.Indexed.Newer _ -> {}
+                case TargetPackReader.Indexed.Unsaid unsaid -> throw new IOException("The index of a pack cannot be read: " + unsaid.failure());
             }
         }
     }

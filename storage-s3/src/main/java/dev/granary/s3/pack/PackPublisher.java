@@ -6,8 +6,9 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -30,15 +31,15 @@ import java.util.stream.Collectors;
  */
 public final class PackPublisher {
     /** From this length on a pack is full. */
-    static final int FULL_BYTES = 32 << 20;
+    public static final int FULL_BYTES = 32 << 20;
 
     /** How often a pack is written that is lost between its PUT and the end of its commit. */
     private static final int MAX_ATTEMPTS = 3;
 
     private final ObjectStore store;
-    private final PackKeys keys;
-    private final IndexShelf shelf;
-    private final ManifestLog log;
+    private final TargetLayout keys;
+    private final PackIndexCache shelf;
+    private final PackManifestLog log;
     private final PackWriter writer;
     private final BucketRemover remover;
     private final LostPackFinder lostPacks;
@@ -54,11 +55,11 @@ public final class PackPublisher {
         }
     }
 
-    PackPublisher(ObjectStore store, PackKeys keys, IndexShelf shelf, RandomGenerator random, Consumer<Duration> pause) {
+    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache shelf, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
         this.shelf = shelf;
-        this.log = new ManifestLog(store, keys, random, pause);
+        this.log = new PackManifestLog(store, keys, random, pause);
         this.writer = new PackWriter(store, random, pause);
         this.remover = new BucketRemover(store, keys, log);
         this.lostPacks = new LostPackFinder(store, keys);
@@ -128,19 +129,19 @@ public final class PackPublisher {
      */
     public Forgotten forgetLost() {
         LostPackFinder.Found[] last = {new LostPackFinder.Found.Lost(Set.of())};
-        ManifestLog.Committed committed = log.commit(base -> {
+        PackManifestLog.Committed committed = log.commit(base -> {
             last[0] = lostPacks.find(base.packs());
             return last[0] instanceof LostPackFinder.Found.Lost(Set<Sha256> gone) && !gone.isEmpty()
                     ? Optional.of(base.replacing(gone, List.of(), base.loose()))
                     : Optional.empty();
         });
         return switch (committed) {
-            case ManifestLog.Committed.Failed failed -> new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
-            case ManifestLog.Committed.Unknown unknown ->
+            case PackManifestLog.Committed.Failed failed -> new Forgotten.Failed("the manifest could not be committed: " + failed.cause());
+            case PackManifestLog.Committed.Unknown unknown ->
                 new Forgotten.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
-            case ManifestLog.Committed.Done _, ManifestLog.Committed.Overtaken _ -> switch (last[0]) {
+            case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> switch (last[0]) {
                 case LostPackFinder.Found.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
-                case LostPackFinder.Found.Unsaid(Failure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
+                case LostPackFinder.Found.Unsaid(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
             };
         };
     }
@@ -169,16 +170,16 @@ public final class PackPublisher {
             }
             PackInfo info = current.info();
             switch (log.commit(base -> next(base, info, ids, lost))) {
-                case ManifestLog.Committed.Overtaken _ -> {
+                case PackManifestLog.Committed.Overtaken _ -> {
                     return overtaken(info);
                 }
-                case ManifestLog.Committed.Unknown unknown -> {
+                case PackManifestLog.Committed.Unknown unknown -> {
                     return new StoreResult.Unknown("whether the manifest is committed nobody can say: " + unknown.cause());
                 }
-                case ManifestLog.Committed.Failed failed -> {
+                case PackManifestLog.Committed.Failed failed -> {
                     return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
                 }
-                case ManifestLog.Committed.Done(Manifest committed) -> {
+                case PackManifestLog.Committed.Done(PackManifest committed) -> {
                     switch (writer.named(info, keys, committed.number())) {
                         case PackWriter.Named.Lasting _ -> {
                             return new StoreResult.Stored(info.bytes());
@@ -202,12 +203,12 @@ public final class PackPublisher {
      * The next manifest; empty if other packs have all entries. A pack that was named and is gone gives way to the one that is written in its place. One
      * that was named too late, and is there, stays named beside it: others may have been told of what it has.
      */
-    private Optional<Manifest> next(Manifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
+    private Optional<PackManifest> next(PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
         if (hasAll(base, ids, lost)) {
             return Optional.empty();
         }
         Set<Sha256> gone = base.packs().stream()
-                .filter(named -> lost.contains(named.name()) && TargetPacks.presence(named, keys, store) == TargetPacks.Presence.GONE)
+                .filter(named -> lost.contains(named.name()) && TargetPackReader.presence(named, keys, store) == TargetPackReader.Presence.GONE)
                 .map(PackInfo::name).collect(Collectors.toSet());
         return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.loose()));
     }
@@ -223,15 +224,15 @@ public final class PackPublisher {
      * True if packs that are in the bucket now have every one of these ids: another writer published the same. An index alone proves nothing: it may be
      * one that this machine has kept of a pack that was removed since.
      */
-    private boolean hasAll(Manifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
+    private boolean hasAll(PackManifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
         Set<Sha256> missing = new HashSet<>(ids);
         for (PackInfo pack : manifest.packs()) {
             if (lost.contains(pack.name()) || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPacks.fetchIndex(pack, keys, shelf, store) instanceof TargetPacks.Indexed.Ok ok
+            if (TargetPackReader.fetchIndex(pack, keys, shelf, store) instanceof TargetPackReader.Indexed.Ok ok
                     && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
-                    && TargetPacks.presence(pack, keys, store) == TargetPacks.Presence.THERE) {
+                    && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());
             }
         }

@@ -1,11 +1,12 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.format.PutId;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -15,7 +16,7 @@ import java.util.random.RandomGenerator;
 /**
  * Puts packs into the bucket. A pack is written before any manifest names it; one that no manifest comes to name is only bytes. Thread-safe.
  */
-final class PackWriter {
+public final class PackWriter {
     private static final int MAX_ATTEMPTS = 3;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
 
@@ -23,24 +24,24 @@ final class PackWriter {
     private final RandomGenerator random;
     private final Consumer<Duration> pause;
 
-    PackWriter(ObjectStore store, RandomGenerator random, Consumer<Duration> pause) {
+    public PackWriter(ObjectStore store, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
         this.random = random;
         this.pause = pause;
     }
 
     /** The outcome of writing a pack. */
-    sealed interface Written {
+    public sealed interface Written {
         /** It is there. */
         record Done() implements Written {}
 
         /** It is not, or nobody knows. */
-        record Failed(Failure failure) implements Written {}
+        record Failed(StoreFailure failure) implements Written {}
     }
 
     /** Writes a pack. Nobody else writes one of that name, so one that is there already is this one, of a request whose answer was lost. */
-    Written write(Pack pack, PackKeys keys) {
-        Marks marks = new Marks(PutId.random(random).hex(), pack.info().name().hex());
+    public Written write(Pack pack, TargetLayout keys) {
+        ObjectMarks marks = new ObjectMarks(PutId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, pack.body(), marks)) {
@@ -57,12 +58,12 @@ final class PackWriter {
                     if (isThere(key, pack)) {
                         return new Written.Done();
                     } else if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(Failure.of(Failure.Kind.SERVER, "the server says that the pack is there, and does not find it"));
+                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that the pack is there, and does not find it"));
                     }
                 }
                 case WriteResult.Conflict _ -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        Failure conflict = Failure.of(Failure.Kind.SERVER, "a conflict at the last of " + attempt + " attempts");
+                        StoreFailure conflict = StoreFailure.of(StoreFailure.Kind.SERVER, "a conflict at the last of " + attempt + " attempts");
                         return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
                     }
                 }
@@ -81,7 +82,7 @@ final class PackWriter {
     }
 
     /** Whether a pack may be relied on that a manifest is to name, or names. */
-    sealed interface Named {
+    public sealed interface Named {
         /** It is there, and nobody removes it who has not seen that manifest. */
         record Lasting() implements Named {}
 
@@ -92,11 +93,11 @@ final class PackWriter {
         record Gone() implements Named {}
 
         /** Nobody can say. */
-        record Unknown(Failure failure) implements Named {}
+        record Unknown(StoreFailure failure) implements Named {}
     }
 
     /** Asks for a pack before its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
-    Named named(PackInfo pack, PackKeys keys) {
+    public Named named(PackInfo pack, TargetLayout keys) {
         return named(pack, keys, _ -> false);
     }
 
@@ -104,23 +105,23 @@ final class PackWriter {
      * Asks for a pack after the commit of the manifest of that number, which names it. The age of the pack at the commit decides: a process that stood
      * still afterwards was in time.
      */
-    Named named(PackInfo pack, PackKeys keys, long number) {
+    public Named named(PackInfo pack, TargetLayout keys, long number) {
         return named(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
                 && isInTime(packDates, manifest.dates()));
     }
 
-    private static boolean isInTime(ServerDates pack, ServerDates manifest) {
+    private static boolean isInTime(ServerTimestamps pack, ServerTimestamps manifest) {
         return pack.lastModifiedMillis() > 0 && manifest.lastModifiedMillis() > 0
                 && manifest.lastModifiedMillis() - pack.lastModifiedMillis() < BucketRemover.LONGEST_COMMIT.toMillis();
     }
 
-    private Named named(PackInfo pack, PackKeys keys, Predicate<ServerDates> wasInTime) {
+    private Named named(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
         return switch (store.head(keys.pack(pack.name()))) {
             case HeadResult.Found found when found.bytes() != pack.bytes() -> new Named.Gone();
             case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
                     ? new Named.Lasting() : new Named.Late();
             case HeadResult.Absent _ -> new Named.Gone();
-            case HeadResult.Unavailable lost when Absence.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Gone();
+            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Gone();
             case HeadResult.Unavailable lost -> new Named.Unknown(lost.failure());
         };
     }

@@ -12,10 +12,10 @@ public sealed interface GetResult {
      * @param dates when it was written and when the answer was, by the server's clock
      * @param marks the user metadata
      */
-    record Found(MemorySegment bytes, String etag, ServerDates dates, Marks marks) implements GetResult {
+    record Found(MemorySegment bytes, String etag, ServerTimestamps dates, ObjectMarks marks) implements GetResult {
         /** The bytes as a server sends them that tells no dates. */
-        public Found(MemorySegment bytes, String etag, Marks marks) {
-            this(bytes, etag, ServerDates.NONE, marks);
+        public Found(MemorySegment bytes, String etag, ObjectMarks marks) {
+            this(bytes, etag, ServerTimestamps.NONE, marks);
         }
     }
 
@@ -34,7 +34,7 @@ public sealed interface GetResult {
      *
      * @param failure why
      */
-    record Unavailable(Failure failure) implements GetResult {}
+    record Unavailable(StoreFailure failure) implements GetResult {}
 
     /** The one {@link Absent}. */
     GetResult ABSENT = new Absent();

@@ -10,7 +10,7 @@ public sealed interface HeadResult {
      * @param dates when it was written and when the answer was, by the server's clock
      * @param marks the user metadata
      */
-    record Found(long bytes, String etag, ServerDates dates, Marks marks) implements HeadResult {}
+    record Found(long bytes, String etag, ServerTimestamps dates, ObjectMarks marks) implements HeadResult {}
 
     /** There is no such object. Some servers say the same of a missing bucket, to this request only. */
     record Absent() implements HeadResult {}
@@ -20,7 +20,7 @@ public sealed interface HeadResult {
      *
      * @param failure why
      */
-    record Unavailable(Failure failure) implements HeadResult {}
+    record Unavailable(StoreFailure failure) implements HeadResult {}
 
     /** The one {@link Absent}. */
     HeadResult ABSENT = new Absent();

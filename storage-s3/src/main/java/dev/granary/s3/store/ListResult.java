@@ -14,5 +14,5 @@ public sealed interface ListResult {
      *
      * @param failure why
      */
-    record Unavailable(Failure failure) implements ListResult {}
+    record Unavailable(StoreFailure failure) implements ListResult {}
 }

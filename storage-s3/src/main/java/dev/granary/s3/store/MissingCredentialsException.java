@@ -1,6 +1,6 @@
 package dev.granary.s3.store;
 
-/** Nobody said who asks: found out by a transport when it signs a request, and a {@link Failure.Kind#DENIED} for its caller. */
+/** Nobody said who asks: found out by a transport when it signs a request, and a {@link StoreFailure.Kind#DENIED} for its caller. */
 public final class MissingCredentialsException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

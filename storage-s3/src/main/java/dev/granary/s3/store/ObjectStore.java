@@ -58,13 +58,13 @@ public interface ObjectStore extends AutoCloseable {
      * Writes an object, whatever is there: for servers without conditions, and for what is worth nothing.
      * {@link WriteResult.PreconditionFailed} is no answer to it.
      */
-    WriteResult put(String key, byte[] body, Marks marks);
+    WriteResult put(String key, byte[] body, ObjectMarks marks);
 
     /** Creates an object where there is none ({@code If-None-Match: *}). */
-    WriteResult putIfAbsent(String key, byte[] body, Marks marks);
+    WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks);
 
     /** Replaces that version of an object ({@code If-Match}). An absent object is a failed precondition. */
-    WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks);
+    WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks);
 
     /** Deletes that version of an object ({@code If-Match}). Servers are known that delete any version. */
     WriteResult deleteIfMatch(String key, String etag);
@@ -74,7 +74,7 @@ public interface ObjectStore extends AutoCloseable {
 
     /**
      * Hands every object whose key begins with {@code prefix} to {@code visitor}, in the order of keys, page by page: no more than a page is in memory.
-     * Objects without such a key, or without a key, are left out. {@link Pages} bounds the listing as a whole.
+     * Objects without such a key, or without a key, are left out. {@link ListingGuard} bounds the listing as a whole.
      *
      * @param visitor called by the calling thread; what it throws ends the listing and is passed on
      */

@@ -23,10 +23,10 @@ public final class StallDetector implements AutoCloseable {
 
     private final ScheduledThreadPoolExecutor thread = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("granary-stalls").factory());
     private final Duration limit;
-    private final Traffic traffic;
+    private final TrafficCounter traffic;
 
     /** Of one transport; {@code limit} is above zero. */
-    public StallDetector(Duration limit, Traffic traffic) {
+    public StallDetector(Duration limit, TrafficCounter traffic) {
         this.limit = limit;
         this.traffic = traffic;
         thread.setRemoveOnCancelPolicy(true);

@@ -2,7 +2,7 @@ package dev.granary.s3.store;
 
 import java.io.IOException;
 
-/** A body is longer than this process has memory for; a {@link Failure.Kind#NO_MEMORY} for its reader. */
+/** A body is longer than this process has memory for; a {@link StoreFailure.Kind#NO_MEMORY} for its reader. */
 final class TooLittleMemoryException extends IOException {
     private static final long serialVersionUID = 1;
 

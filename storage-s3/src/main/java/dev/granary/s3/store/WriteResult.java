@@ -20,21 +20,21 @@ public sealed interface WriteResult {
      *
      * @param failure why
      */
-    record NotAllowed(Failure failure) implements WriteResult {}
+    record NotAllowed(StoreFailure failure) implements WriteResult {}
 
     /**
      * The request was never sent. Nothing changed.
      *
      * @param failure why
      */
-    record NotSent(Failure failure) implements WriteResult {}
+    record NotSent(StoreFailure failure) implements WriteResult {}
 
     /**
      * It may be done or not, now or later: no answer came, or one that says nothing (timeout, reset, 5xx).
      *
      * @param failure what happened
      */
-    record Unknown(Failure failure) implements WriteResult {}
+    record Unknown(StoreFailure failure) implements WriteResult {}
 
     /** The one {@link PreconditionFailed}. */
     WriteResult PRECONDITION_FAILED = new PreconditionFailed();
@@ -43,7 +43,7 @@ public sealed interface WriteResult {
     WriteResult CONFLICT = new Conflict();
 
     /** The outcome of a write that ended in {@code failure}. */
-    static WriteResult failed(Failure failure) {
+    static WriteResult failed(StoreFailure failure) {
         return switch (failure.kind()) {
             case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY -> new NotAllowed(failure);
             case BUSY, SUSPENDED, CONFIGURATION -> new NotSent(failure);

@@ -1,9 +1,9 @@
 package dev.granary.s3.aws;
 
 import dev.granary.s3.ListingFuzz;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.TrafficCounter;
 import java.io.ByteArrayInputStream;
 import java.net.URI;
 import org.junit.jupiter.api.DisplayName;
@@ -22,7 +22,7 @@ class ListingFuzzTest {
     void listing() {
         Server server = new Server();
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
-        try (ObjectStore store = AwsTransport.open(connection, new Traffic(), () -> server)) {
+        try (ObjectStore store = AwsTransport.open(connection, new TrafficCounter(), () -> server)) {
             ListingFuzz.run("listing AWS, no socket", body -> server.body = body, store, ListingFuzz.runs());
         }
     }

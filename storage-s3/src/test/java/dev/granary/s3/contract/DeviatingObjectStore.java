@@ -1,9 +1,9 @@
 package dev.granary.s3.contract;
 
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -45,9 +45,9 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     private static final WriteResult NOT_IMPLEMENTED =
-            WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "A header you provided is not implemented"));
+            WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "A header you provided is not implemented"));
     private static final WriteResult BAD_REQUEST =
-            WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 400, "InvalidRequest", "The checksum header is not known"));
+            WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 400, "InvalidRequest", "The checksum header is not known"));
 
     private final Set<Deviation> deviations;
     private final Map<String, Set<Thread>> winners = new HashMap<>();
@@ -59,7 +59,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         if (has(Deviation.REFUSES_WRITES)) {
             return BAD_REQUEST;
         }
@@ -67,7 +67,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public synchronized WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public synchronized WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         if (has(Deviation.REFUSES_CONDITIONS)) {
             return NOT_IMPLEMENTED;
         }
@@ -84,7 +84,7 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public synchronized WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public synchronized WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         if (has(Deviation.REFUSES_CONDITIONS) || has(Deviation.REFUSES_IF_MATCH)) {
             return NOT_IMPLEMENTED;
         }
@@ -115,14 +115,14 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     public synchronized HeadResult head(String key) {
         HeadResult result = super.head(key);
         return result instanceof HeadResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : result;
+                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : result;
     }
 
     @Override
     public GetResult get(String key, long limit) {
         GetResult result = super.get(key, limit);
         return result instanceof GetResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : result;
+                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : result;
     }
 
     private boolean has(Deviation deviation) {

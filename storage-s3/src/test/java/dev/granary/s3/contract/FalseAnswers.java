@@ -3,12 +3,12 @@ package dev.granary.s3.contract;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Fault.Change;
-import dev.granary.s3.store.Answers;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ResponseClassifier;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.util.function.Supplier;
@@ -61,28 +61,28 @@ final class FalseAnswers {
     }
 
     static GetResult blank() {
-        return new GetResult.Found(MemorySegment.ofArray(new byte[0]), "", Marks.NONE);
+        return new GetResult.Found(MemorySegment.ofArray(new byte[0]), "", ObjectMarks.NONE);
     }
 
     static GetResult page() {
-        return new GetResult.Found(MemorySegment.ofArray(PAGE.clone()), "", Marks.NONE);
+        return new GetResult.Found(MemorySegment.ofArray(PAGE.clone()), "", ObjectMarks.NONE);
     }
 
     /** The head of an answer that names neither version nor marks. */
     static HeadResult bare() {
-        return new HeadResult.Found(0, "", ServerDates.NONE, Marks.NONE);
+        return new HeadResult.Found(0, "", ServerTimestamps.NONE, ObjectMarks.NONE);
     }
 
     /** A success that names no version: a deletion needs none. */
     static WriteResult bareWrite(boolean isDeletion) {
-        return isDeletion ? new WriteResult.Done("") : Answers.written("");
+        return isDeletion ? new WriteResult.Done("") : ResponseClassifier.written("");
     }
 
-    static Failure conflict() {
-        return Answers.failure(409, "ConditionalRequestConflict", "as told");
+    static StoreFailure conflict() {
+        return ResponseClassifier.failure(409, "ConditionalRequestConflict", "as told");
     }
 
-    static Failure preconditionFailed() {
-        return Answers.failure(412, "PreconditionFailed", "as told");
+    static StoreFailure preconditionFailed() {
+        return ResponseClassifier.failure(412, "PreconditionFailed", "as told");
     }
 }

@@ -1,7 +1,7 @@
 package dev.granary.s3.contract;
 
-import dev.granary.s3.embedded.Conditions;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.embedded.ConditionMode;
+import dev.granary.s3.store.StoreFailure;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,17 +46,17 @@ public sealed interface Fault {
      *
      * @param failure what its sender gets to know: an error answer where it has a status, else silence where it is a timeout, else a reset
      */
-    record Lost(Failure failure) implements Fault {}
+    record Lost(StoreFailure failure) implements Fault {}
 
     /**
      * The request is carried out, its answer is lost.
      *
      * @param failure what its sender gets to know instead, as in {@link Lost}
      */
-    record AnswerLost(Failure failure) implements Fault {}
+    record AnswerLost(StoreFailure failure) implements Fault {}
 
     /** The request is carried out and its answer is lost; then something happens. */
-    record AnswerLostThen(Failure failure, Runnable event) implements Fault {}
+    record AnswerLostThen(StoreFailure failure, Runnable event) implements Fault {}
 
     /** The request arrives, and is carried out, after its sender has given up. */
     record Late() implements Fault {}
@@ -80,33 +80,33 @@ public sealed interface Fault {
     record Changed(Change change) implements Fault {}
 
     /** The server handles the condition of this write so. The embedded server and the one in memory only; nothing happens to reads. */
-    record Conditioned(Conditions conditions) implements Fault {}
+    record Conditioned(ConditionMode conditions) implements Fault {}
 
     /** No answer within the deadline. */
-    Failure TIMEOUT = Failure.of(Failure.Kind.TIMEOUT, "no answer");
+    StoreFailure TIMEOUT = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
 
     /** The connection was reset. */
-    Failure RESET = Failure.of(Failure.Kind.BROKEN, "connection reset");
+    StoreFailure RESET = StoreFailure.of(StoreFailure.Kind.BROKEN, "connection reset");
 
     /** A failure of the server. */
-    Failure ERROR_500 = new Failure(Failure.Kind.SERVER, 500, "InternalError", "a failure");
+    StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
 
     /** The server asks for fewer requests. */
-    Failure SLOW_DOWN = new Failure(Failure.Kind.THROTTLED, 503, "SlowDown", "please reduce your request rate");
+    StoreFailure SLOW_DOWN = new StoreFailure(StoreFailure.Kind.THROTTLED, 503, "SlowDown", "please reduce your request rate");
 
     /** A refusal; what an absent object looks like, too, to who may not list. */
-    Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "not for you");
+    StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "not for you");
 
     /** The credentials have expired, as Amazon says it. */
-    Failure EXPIRED = new Failure(Failure.Kind.DENIED, 400, "ExpiredToken", "the provided token has expired");
+    StoreFailure EXPIRED = new StoreFailure(StoreFailure.Kind.DENIED, 400, "ExpiredToken", "the provided token has expired");
 
     /** The credentials have expired, as others say it. */
-    Failure EXPIRED_403 = new Failure(Failure.Kind.DENIED, 403, "ExpiredToken", "the provided token has expired");
+    StoreFailure EXPIRED_403 = new StoreFailure(StoreFailure.Kind.DENIED, 403, "ExpiredToken", "the provided token has expired");
 
     /** One of each kind, at both moments where it has them: what a protocol must stand. */
     static List<Fault> each() {
         List<Fault> all = new ArrayList<>();
-        for (Failure failure : List.of(TIMEOUT, RESET, ERROR_500, SLOW_DOWN, DENIED, EXPIRED, EXPIRED_403)) {
+        for (StoreFailure failure : List.of(TIMEOUT, RESET, ERROR_500, SLOW_DOWN, DENIED, EXPIRED, EXPIRED_403)) {
             all.add(new Lost(failure));
             all.add(new AnswerLost(failure));
         }
@@ -121,8 +121,8 @@ public sealed interface Fault {
             all.add(new Changed(change));
         }
         all.add(new Late());
-        all.add(new Conditioned(Conditions.IGNORED));
-        all.add(new Conditioned(Conditions.RACY));
+        all.add(new Conditioned(ConditionMode.IGNORED));
+        all.add(new Conditioned(ConditionMode.RACY));
         return List.copyOf(all);
     }
 

@@ -3,7 +3,7 @@ package dev.granary.s3.contract;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Fault.Moment;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.StoreFailure;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -134,12 +134,12 @@ final class FaultyConnection {
     }
 
     /** What the sender learns of a failure: an answer, or silence, or a reset. */
-    private void fail(Failure failure, HttpMessage request) throws IOException {
+    private void fail(StoreFailure failure, HttpMessage request) throws IOException {
         if (failure.status() != 0) {
             send(error(failure.status(), failure.code(), request));
-        } else if (failure.kind() == Failure.Kind.TIMEOUT) {
+        } else if (failure.kind() == StoreFailure.Kind.TIMEOUT) {
             awaitHangUp();
-        } else if (failure.kind() == Failure.Kind.BROKEN) {
+        } else if (failure.kind() == StoreFailure.Kind.BROKEN) {
             isOver = true;
             client.setSoLinger(true, 0); // a reset, not an end
         } else {

@@ -1,6 +1,6 @@
 package dev.granary.s3.contract;
 
-import dev.granary.s3.embedded.Conditions;
+import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.Closeable;
 import java.io.IOException;
@@ -42,7 +42,7 @@ public final class FaultyS3 implements AutoCloseable {
     public record Exchange(S3Request request, Fault fault, int serverStatus) {}
 
     private final URI behind;
-    private final BiConsumer<String, Conditions> conditions;
+    private final BiConsumer<String, ConditionMode> conditions;
     private final ServerSocket listening;
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
@@ -53,7 +53,7 @@ public final class FaultyS3 implements AutoCloseable {
     private volatile boolean isClosed;
     private int underWay; // guarded by log
 
-    private FaultyS3(URI behind, BiConsumer<String, Conditions> conditions) throws IOException {
+    private FaultyS3(URI behind, BiConsumer<String, ConditionMode> conditions) throws IOException {
         this.behind = behind;
         this.conditions = conditions;
         this.listening = new ServerSocket(0, 1000, InetAddress.getLoopbackAddress());
@@ -164,7 +164,7 @@ public final class FaultyS3 implements AutoCloseable {
     }
 
     /** Tells the server what to do with the next write of a key. */
-    void conditions(String key, Conditions how) {
+    void conditions(String key, ConditionMode how) {
         conditions.accept(key, how);
     }
 

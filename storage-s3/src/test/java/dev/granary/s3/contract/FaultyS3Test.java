@@ -6,19 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.S3Client;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault.Change;
 import dev.granary.s3.contract.Fault.Moment;
-import dev.granary.s3.embedded.Conditions;
+import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.embedded.EmbeddedS3;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -66,18 +66,18 @@ class FaultyS3Test {
         faulty.close();
     }
 
-    private ObjectStore open(S3Client client, Duration timeout) {
-        return ObjectStores.open(S3Config.builder("kernels").endpoint(faulty.endpoint()).client(client)
+    private ObjectStore open(S3ClientLibrary client, Duration timeout) {
+        return ObjectStoreFactory.open(S3Config.builder("kernels").endpoint(faulty.endpoint()).client(client)
                 .credentials(SERVER.accessKey(), SERVER.secretKey()).requestTimeout(timeout).loadDeadline(LONG).build());
     }
 
-    private static String key(S3Client client, String name) {
+    private static String key(S3ClientLibrary client, String name) {
         return "faulty/" + client + "/" + name;
     }
 
     private WriteResult create(ObjectStore store, String key, Fault fault) {
         faulty.plan(FaultPlan.script(fault));
-        return store.putIfAbsent(key, BODY, Marks.NONE);
+        return store.putIfAbsent(key, BODY, ObjectMarks.NONE);
     }
 
     private GetResult get(ObjectStore store, String key, Fault fault) {
@@ -90,25 +90,25 @@ class FaultyS3Test {
         return get(store, key, new Fault.None()) instanceof GetResult.Found;
     }
 
-    private static Failure failure(GetResult result) {
+    private static StoreFailure failure(GetResult result) {
         return assertInstanceOf(GetResult.Unavailable.class, result, result::toString).failure();
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("without faults everything passes, signatures included, large bodies too, and the log has it all")
-    void sound(S3Client client) {
+    void sound(S3ClientLibrary client) {
         byte[] large = new byte[3 << 20];
         new SplittableRandom(1).nextBytes(large);
         String key = key(client, "sound");
         try (ObjectStore store = open(client, LONG)) {
-            String etag = assertInstanceOf(WriteResult.Done.class, store.putIfAbsent(key, large, Marks.NONE)).etag();
+            String etag = assertInstanceOf(WriteResult.Done.class, store.putIfAbsent(key, large, ObjectMarks.NONE)).etag();
             assertEquals(List.of(large.length, 10L, etag), List.of((int) found(store.get(key, 4 << 20)).bytes().byteSize(),
                     found(store.range(key, 5, 10)).bytes().byteSize(), assertInstanceOf(HeadResult.Found.class, store.head(key)).etag()));
             List<String> listed = new ArrayList<>();
             store.list(key, object -> listed.add(object.key()));
             assertEquals(List.of(key), listed);
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, etag, BODY, Marks.NONE));
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE));
             assertInstanceOf(WriteResult.Done.class, store.delete(key));
         }
         assertEquals(List.of("PUT none-match", "GET", "GET range", "HEAD", "LIST", "PUT match", "DELETE"),
@@ -118,11 +118,11 @@ class FaultyS3Test {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("each failure comes as what it is, before the commit without it, after the commit with it")
-    void failures(S3Client client) throws Exception {
+    void failures(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, LONG)) {
-            for (Failure failure : List.of(Fault.RESET, Fault.ERROR_500, Fault.SLOW_DOWN, Fault.DENIED, Fault.EXPIRED, Fault.EXPIRED_403)) {
+            for (StoreFailure failure : List.of(Fault.RESET, Fault.ERROR_500, Fault.SLOW_DOWN, Fault.DENIED, Fault.EXPIRED, Fault.EXPIRED_403)) {
                 String key = key(client, failure.status() + failure.code());
                 int before = faulty.requests();
                 assertEquals(WriteResult.failed(failure).getClass(), create(store, key, new Fault.Lost(failure)).getClass());
@@ -139,17 +139,17 @@ class FaultyS3Test {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("silence lasts as long as the client's deadline; a late request is carried out after it")
-    void silence(S3Client client) throws Exception {
+    void silence(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, SHORT); ObjectStore patient = open(client, LONG)) {
             String key = key(client, "silence");
             assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.Lost(Fault.TIMEOUT)));
             assertEquals(false, isThere(patient, key));
             assertInstanceOf(WriteResult.Unknown.class, create(store, key, new Fault.AnswerLost(Fault.TIMEOUT)));
             assertEquals(true, isThere(patient, key));
-            Failure silent = failure(get(store, key, new Fault.Lost(Fault.TIMEOUT)));
-            assertEquals(Failure.Kind.TIMEOUT, silent.kind(), silent::toString);
+            StoreFailure silent = failure(get(store, key, new Fault.Lost(Fault.TIMEOUT)));
+            assertEquals(StoreFailure.Kind.TIMEOUT, silent.kind(), silent::toString);
             String late = key(client, "late");
             assertInstanceOf(WriteResult.Unknown.class, create(store, late, new Fault.Late()));
             assertEquals(true, isThere(patient, late));
@@ -157,9 +157,9 @@ class FaultyS3Test {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("false answers: 409, 412, an empty 200 and a page, before and after the commit")
-    void falseAnswers(S3Client client) throws Exception {
+    void falseAnswers(S3ClientLibrary client) throws Exception {
         try (ObjectStore store = open(client, LONG)) {
             for (Moment moment : Moment.values()) {
                 boolean isDone = moment == Moment.AFTER;
@@ -180,15 +180,15 @@ class FaultyS3Test {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("changed answers: half of it, more than it says, another version, another key's body")
-    void changes(S3Client client) {
+    void changes(S3ClientLibrary client) {
         String key = key(client, "changed");
         try (ObjectStore store = open(client, LONG)) {
-            store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), Marks.NONE);
+            store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), ObjectMarks.NONE);
             found(store.get(key(client, "other"), 100));
             String etag = assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.None())).etag();
-            assertEquals(Failure.Kind.BROKEN, failure(get(store, key, new Fault.Changed(Change.TRUNCATED))).kind());
+            assertEquals(StoreFailure.Kind.BROKEN, failure(get(store, key, new Fault.Changed(Change.TRUNCATED))).kind());
             assertEquals("t", text(get(store, key, new Fault.Changed(Change.SURPLUS))));
             GetResult afterwards = store.get(key, 100); // the rest may be taken for its head
             assertTrue(afterwards instanceof GetResult.Unavailable || text(afterwards).equals("the body"), afterwards::toString);
@@ -200,28 +200,28 @@ class FaultyS3Test {
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R15 conditions of one write, or of all, are ignored or half kept where the server is told so, and kept else")
-    void conditions(S3Client client) throws Exception {
+    void conditions(S3ClientLibrary client) throws Exception {
         String key = key(client, "conditions");
         try (ObjectStore store = open(client, LONG)) {
             create(store, key, new Fault.None());
-            assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.Conditioned(Conditions.IGNORED)));
+            assertInstanceOf(WriteResult.Done.class, create(store, key, new Fault.Conditioned(ConditionMode.IGNORED)));
             assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.None()));
-            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.Conditioned(Conditions.RACY)));
-            faulty.plan(FaultPlan.script(new Fault.Conditioned(Conditions.IGNORED)));
-            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, "0".repeat(32), BODY, Marks.NONE));
-            assertEquals(WriteResult.PRECONDITION_FAILED, store.replaceIfMatch(key, "0".repeat(32), BODY, Marks.NONE));
-            SERVER.conditions(Conditions.RACY);
+            assertEquals(WriteResult.PRECONDITION_FAILED, create(store, key, new Fault.Conditioned(ConditionMode.RACY)));
+            faulty.plan(FaultPlan.script(new Fault.Conditioned(ConditionMode.IGNORED)));
+            assertInstanceOf(WriteResult.Done.class, store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
+            assertEquals(WriteResult.PRECONDITION_FAILED, store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE));
+            SERVER.conditions(ConditionMode.RACY);
             long most = 0;
             for (int i = 0; i < 20 && most < 2; i++) {
                 String raced = key + i;
-                most = Math.max(most, Race.run(8, _ -> store.putIfAbsent(raced, BODY, Marks.NONE)).stream()
+                most = Math.max(most, Race.run(8, _ -> store.putIfAbsent(raced, BODY, ObjectMarks.NONE)).stream()
                         .filter(WriteResult.Done.class::isInstance).count());
             }
             assertTrue(most > 1, "a racy server never had two winners");
         } finally {
-            SERVER.conditions(Conditions.KEPT);
+            SERVER.conditions(ConditionMode.KEPT);
         }
     }
 
@@ -229,10 +229,10 @@ class FaultyS3Test {
     @DisplayName("who asks for what this proxy cannot do is told so")
     void misuse() throws Exception {
         FaultyS3 anyServer = FaultyS3.inFrontOf(SERVER.endpoint());
-        anyServer.plan(FaultPlan.always(new Fault.Conditioned(Conditions.IGNORED)));
-        try (ObjectStore store = ObjectStores.open(S3Config.builder("kernels").endpoint(anyServer.endpoint())
+        anyServer.plan(FaultPlan.always(new Fault.Conditioned(ConditionMode.IGNORED)));
+        try (ObjectStore store = ObjectStoreFactory.open(S3Config.builder("kernels").endpoint(anyServer.endpoint())
                 .credentials(SERVER.accessKey(), SERVER.secretKey()).build())) {
-            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, Marks.NONE));
+            assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("misuse", BODY, ObjectMarks.NONE));
         }
         assertThrows(IllegalArgumentException.class, anyServer::close);
     }
@@ -240,7 +240,7 @@ class FaultyS3Test {
     @Test
     @DisplayName("a listing that is no listing is not an empty one")
     void listings() {
-        for (S3Client client : S3Client.values()) {
+        for (S3ClientLibrary client : S3ClientLibrary.values()) {
             try (ObjectStore store = open(client, LONG)) {
                 create(store, key(client, "listed"), new Fault.None());
                 for (Fault fault : List.of(new Fault.Blank(Moment.BEFORE), new Fault.Page(Moment.BEFORE), new Fault.Changed(Change.TRUNCATED),

@@ -1,14 +1,14 @@
 package dev.granary.s3.contract;
 
 import dev.granary.s3.contract.Fault.Moment;
-import dev.granary.s3.embedded.Conditions;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * just before the next but one request. It writes down what it was asked. Thread-safe.
  */
 public class MemoryObjectStore implements ObjectStore {
-    private record Stored(MemorySegment body, String etag, long writtenMillis, Marks marks) {}
+    private record Stored(MemorySegment body, String etag, long writtenMillis, ObjectMarks marks) {}
 
     private final Map<String, Stored> objects = new TreeMap<>();
     private final Deque<Fault> script = new ArrayDeque<>();
@@ -79,7 +79,7 @@ public class MemoryObjectStore implements ObjectStore {
     }
 
     /** Puts an object in place, whatever is there; not a request. */
-    public synchronized void place(String key, byte[] body, Marks marks) {
+    public synchronized void place(String key, byte[] body, ObjectMarks marks) {
         objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis, marks));
     }
 
@@ -99,7 +99,7 @@ public class MemoryObjectStore implements ObjectStore {
     }
 
     /** The marks of an object; not a request. */
-    public synchronized Marks marks(String key) {
+    public synchronized ObjectMarks marks(String key) {
         return stored(key).marks();
     }
 
@@ -179,18 +179,18 @@ public class MemoryObjectStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         return write("PUT", key, _ -> written(key, body, marks));
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         return write("PUT none-match", key,
-                conditions -> conditions == Conditions.IGNORED || !objects.containsKey(key) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
+                conditions -> conditions == ConditionMode.IGNORED || !objects.containsKey(key) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         return write("PUT match", key, conditions -> isVersion(key, etag, conditions) ? written(key, body, marks) : WriteResult.PRECONDITION_FAILED);
     }
 
@@ -207,7 +207,7 @@ public class MemoryObjectStore implements ObjectStore {
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         List<Listed> found = new ArrayList<>();
-        Failure lost;
+        StoreFailure lost;
         synchronized (this) {
             lost = listFailure(next("LIST", prefix));
             objects.forEach((key, stored) -> {
@@ -223,7 +223,7 @@ public class MemoryObjectStore implements ObjectStore {
         return new ListResult.Complete(found.size());
     }
 
-    private static @Nullable Failure listFailure(Fault fault) {
+    private static @Nullable StoreFailure listFailure(Fault fault) {
         return switch (fault) {
             case Fault.None _, Fault.Meanwhile _, Fault.Delayed _, Fault.Conditioned _ -> null;
             case Fault.Lost lost -> lost.failure();
@@ -245,8 +245,8 @@ public class MemoryObjectStore implements ObjectStore {
         // nothing is held
     }
 
-    private synchronized WriteResult write(String name, String key, Function<Conditions, WriteResult> change) {
-        Supplier<WriteResult> sound = () -> change.apply(Conditions.KEPT);
+    private synchronized WriteResult write(String name, String key, Function<ConditionMode, WriteResult> change) {
+        Supplier<WriteResult> sound = () -> change.apply(ConditionMode.KEPT);
         boolean isDeletion = name.startsWith("DELETE");
         return switch (next(name, key)) {
             case Fault.None _, Fault.Meanwhile _, Fault.Delayed _ -> sound.get();
@@ -291,11 +291,11 @@ public class MemoryObjectStore implements ObjectStore {
         return fault;
     }
 
-    private ServerDates dates(Stored stored) {
-        return new ServerDates(stored.writtenMillis(), nowMillis);
+    private ServerTimestamps dates(Stored stored) {
+        return new ServerTimestamps(stored.writtenMillis(), nowMillis);
     }
 
-    private WriteResult written(String key, byte[] body, Marks marks) {
+    private WriteResult written(String key, byte[] body, ObjectMarks marks) {
         String etag = "v" + versions++;
         objects.put(key, new Stored(copy(body), etag, nowMillis, marks));
         return new WriteResult.Done(etag);
@@ -310,9 +310,9 @@ public class MemoryObjectStore implements ObjectStore {
         return MemorySegment.ofArray(body.clone());
     }
 
-    private boolean isVersion(String key, String etag, Conditions conditions) {
+    private boolean isVersion(String key, String etag, ConditionMode conditions) {
         Stored stored = objects.get(key);
-        return stored != null && (conditions == Conditions.IGNORED || stored.etag().equals(etag));
+        return stored != null && (conditions == ConditionMode.IGNORED || stored.etag().equals(etag));
     }
 
     /** The first other key; the key itself where there is none. */

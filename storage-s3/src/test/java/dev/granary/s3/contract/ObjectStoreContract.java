@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.contract.Seed;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 public abstract class ObjectStoreContract extends ServerChecks {
     private static final int RACERS = 32;
     private static final long LIMIT = 16 << 20;
-    private static final Marks MARKS = new Marks("00112233445566778899aabbccddeeff", "ab".repeat(32));
+    private static final ObjectMarks MARKS = new ObjectMarks("00112233445566778899aabbccddeeff", "ab".repeat(32));
 
     private final SplittableRandom random = Seed.random(getClass().getName());
     private @Nullable ObjectStore opened;
@@ -58,7 +58,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     protected abstract String prefix();
 
     /** Puts an object where there is none, to be read by a check, and returns its ETag; without a condition, which not every server knows. */
-    private String place(String key, byte[] body, Marks marks) {
+    private String place(String key, byte[] body, ObjectMarks marks) {
         return done(store().put(key, body, marks)).etag();
     }
 
@@ -117,8 +117,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("an object without marks has none")
     void noMarks() {
         String key = key();
-        place(key, bytes(3), Marks.NONE);
-        assertEquals(Marks.NONE, found(store().get(key, LIMIT)).marks());
+        place(key, bytes(3), ObjectMarks.NONE);
+        assertEquals(ObjectMarks.NONE, found(store().get(key, LIMIT)).marks());
     }
 
     @Test
@@ -272,10 +272,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
         GetResult.Found created = found(store().get(key, LIMIT));
         assertArrayEquals(body(1), created.bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(MARKS, created.marks());
-        String second = done(store().put(key, body(2), Marks.NONE)).etag();
+        String second = done(store().put(key, body(2), ObjectMarks.NONE)).etag();
         GetResult.Found replaced = found(store().get(key, LIMIT));
         assertArrayEquals(body(2), replaced.bytes().toArray(ValueLayout.JAVA_BYTE));
-        assertEquals(Marks.NONE, replaced.marks());
+        assertEquals(ObjectMarks.NONE, replaced.marks());
         assertEquals(second, replaced.etag());
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             assertRefused(store().putIfAbsent(key, body(3), MARKS));
@@ -288,11 +288,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("an unknown bucket is told from an absent object")
     void unknownBucket() {
         try (ObjectStore unknown = openUnknownBucket()) {
-            assertEquals(Failure.Kind.NO_BUCKET,
+            assertEquals(StoreFailure.Kind.NO_BUCKET,
                     assertInstanceOf(GetResult.Unavailable.class, unknown.get(key(), LIMIT)).failure().kind());
-            assertNotAllowed(deviates(Deviation.CONDITIONAL_PUT_REFUSED) ? Failure.Kind.NOT_SUPPORTED : Failure.Kind.NO_BUCKET,
+            assertNotAllowed(deviates(Deviation.CONDITIONAL_PUT_REFUSED) ? StoreFailure.Kind.NOT_SUPPORTED : StoreFailure.Kind.NO_BUCKET,
                     unknown.putIfAbsent(key(), bytes(1), MARKS));
-            assertNotAllowed(Failure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
+            assertNotAllowed(StoreFailure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
             assertInstanceOf(ListResult.Unavailable.class, unknown.list(prefix(), object -> {}));
         }
     }
@@ -303,24 +303,24 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String key = key();
         String etag = place(key, bytes(1), MARKS);
         try (ObjectStore wrong = openWithWrongCredentials()) {
-            assertEquals(Failure.Kind.DENIED, assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT)).failure().kind());
+            assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(GetResult.Unavailable.class, wrong.get(key, LIMIT)).failure().kind());
             HeadResult head = wrong.head(key);
-            assertEquals(Failure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, head).failure().kind(), head::toString);
-            assertEquals(Failure.Kind.DENIED,
+            assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(HeadResult.Unavailable.class, head).failure().kind(), head::toString);
+            assertEquals(StoreFailure.Kind.DENIED,
                     assertInstanceOf(ListResult.Unavailable.class, wrong.list(prefix(), object -> {})).failure().kind());
             boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED); // such a server refuses them to everyone
             for (WriteResult write : List.of(wrong.putIfAbsent(key(), bytes(1), MARKS), wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
-                assertNotAllowed(conditionsFirst ? Failure.Kind.NOT_SUPPORTED : Failure.Kind.DENIED, write);
+                assertNotAllowed(conditionsFirst ? StoreFailure.Kind.NOT_SUPPORTED : StoreFailure.Kind.DENIED, write);
             }
             for (WriteResult write : List.of(wrong.put(key, bytes(1), MARKS), wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
-                assertNotAllowed(Failure.Kind.DENIED, write);
+                assertNotAllowed(StoreFailure.Kind.DENIED, write);
             }
         }
         assertInstanceOf(GetResult.Found.class, store().get(key, LIMIT));
     }
 
     /** A new object is new by the server's own clock, whatever this machine's says. */
-    private static void assertAge(ServerDates dates) {
+    private static void assertAge(ServerTimestamps dates) {
         assertTrue(dates.age().orElseThrow().compareTo(Duration.ofMinutes(1)) < 0, dates::toString);
     }
 
@@ -340,10 +340,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     private static void assertRefused(WriteResult result) {
-        assertNotAllowed(Failure.Kind.NOT_SUPPORTED, result);
+        assertNotAllowed(StoreFailure.Kind.NOT_SUPPORTED, result);
     }
 
-    private static void assertNotAllowed(Failure.Kind kind, WriteResult result) {
+    private static void assertNotAllowed(StoreFailure.Kind kind, WriteResult result) {
         assertEquals(kind, assertInstanceOf(WriteResult.NotAllowed.class, result, result::toString).failure().kind(), result::toString);
     }
 

@@ -1,7 +1,7 @@
 package dev.granary.s3.contract;
 
-import dev.granary.s3.S3Config;
-import dev.granary.s3.S3Location;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import dev.granary.s3.embedded.EmbeddedS3;
 import java.io.IOException;
 import java.io.UncheckedIOException;

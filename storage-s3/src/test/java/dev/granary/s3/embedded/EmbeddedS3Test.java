@@ -9,14 +9,14 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.BucketStatistics;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.Finding;
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.S3Client;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.probe.BucketFinding;
+import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.io.IOException;
@@ -55,16 +55,16 @@ class EmbeddedS3Test {
         server.close();
     }
 
-    private static S3Config config(EmbeddedS3 server, S3Client client) {
+    private static S3Config config(EmbeddedS3 server, S3ClientLibrary client) {
         return S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials(server.accessKey(), server.secretKey())
                 .build();
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("R12 counted at the server: opening is no request, a publication one PUT, a hit one GET, a known absence none; "
             + "and one GET for the store marker before the first publication")
-    void requests(S3Client client) {
+    void requests(S3ClientLibrary client) {
         Entry entry = entries.entry(100_000);
         Entry other = entries.entry(3_000_000);
         try (BucketTier before = BucketTier.open(config(server, client))) {
@@ -74,40 +74,40 @@ class EmbeddedS3Test {
         try (BucketTier tier = BucketTier.open(config(server, client))) {
             assertEquals(0, server.requests().total());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertEquals(new RequestCounts(2, 0, 1, 0, 0, 0), server.requests()); // the marker, and whether there are packs
+            assertEquals(new ServerRequestCounts(2, 0, 1, 0, 0, 0), server.requests()); // the marker, and whether there are packs
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
-            assertEquals(new RequestCounts(3, 0, 2, 0, 0, 0), server.requests());
+            assertEquals(new ServerRequestCounts(3, 0, 2, 0, 0, 0), server.requests());
             for (int i = 1; i <= 3; i++) {
                 PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
-                assertEquals(new RequestCounts(3 + i, 0, 2, 0, 0, 0), server.requests()); // and once a question for packs
+                assertEquals(new ServerRequestCounts(3 + i, 0, 2, 0, 0, 0), server.requests()); // and once a question for packs
             }
             var absent = entries.id();
             for (int i = 0; i < 10; i++) {
                 tier.load(absent);
             }
-            assertEquals(new RequestCounts(7, 0, 2, 0, 0, 0), server.requests());
+            assertEquals(new ServerRequestCounts(7, 0, 2, 0, 0, 0), server.requests());
             assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
-            assertEquals(new RequestCounts(8, 1, 3, 0, 0, 0), server.requests());
-            assertEquals(new BucketStatistics.Requests(8, 1, 3, 0, 0), tier.statistics().requests());
+            assertEquals(new ServerRequestCounts(8, 1, 3, 0, 0, 0), server.requests());
+            assertEquals(new BucketTierStatistics.Requests(8, 1, 3, 0, 0), tier.statistics().requests());
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("each method is counted as what it is, refused requests too")
-    void methods(S3Client client) {
+    void methods(S3ClientLibrary client) {
         server.resetRequests();
-        try (ObjectStore store = ObjectStores.open(config(server, client))) {
+        try (ObjectStore store = ObjectStoreFactory.open(config(server, client))) {
             store.get("a/b", 10);
             store.head("a/b");
-            store.putIfAbsent("a/b", new byte[1], Marks.NONE);
+            store.putIfAbsent("a/b", new byte[1], ObjectMarks.NONE);
             store.range("a/b", 0, 1);
             store.delete("a/b");
             store.list("a/", object -> {});
         }
-        assertEquals(new RequestCounts(2, 1, 1, 1, 1, 0), server.requests());
+        assertEquals(new ServerRequestCounts(2, 1, 1, 1, 1, 0), server.requests());
         S3Config wrong = S3Config.builder("kernels").endpoint(server.endpoint()).client(client).credentials("nobody", "secret").build();
-        try (ObjectStore store = ObjectStores.open(wrong)) {
+        try (ObjectStore store = ObjectStoreFactory.open(wrong)) {
             store.get("a/b", 10);
         }
         assertEquals(3, server.requests().get());
@@ -116,8 +116,8 @@ class EmbeddedS3Test {
     @Test
     @DisplayName("a counter that six writers increment by If-Match loses no update, and no read is torn, on a directory")
     void noLostUpdate() throws Exception {
-        try (ObjectStore store = ObjectStores.open(config(server, S3Client.AWS))) {
-            store.putIfAbsent("counter", body(0), Marks.NONE);
+        try (ObjectStore store = ObjectStoreFactory.open(config(server, S3ClientLibrary.AWS))) {
+            store.putIfAbsent("counter", body(0), ObjectMarks.NONE);
             List<Future<?>> writers = new ArrayList<>();
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
                 for (int w = 0; w < WRITERS; w++) {
@@ -138,7 +138,7 @@ class EmbeddedS3Test {
     private static void increment(ObjectStore store) {
         while (true) {
             GetResult.Found now = found(store);
-            switch (store.replaceIfMatch("counter", now.etag(), body(value(now) + 1), Marks.NONE)) {
+            switch (store.replaceIfMatch("counter", now.etag(), body(value(now) + 1), ObjectMarks.NONE)) {
                 case WriteResult.Done _ -> {
                     return;
                 }
@@ -170,24 +170,24 @@ class EmbeddedS3Test {
     @DisplayName("what is in a directory is there again after a restart")
     void restart() throws Exception {
         Entry entry = entries.entry(1000);
-        try (BucketTier tier = BucketTier.open(config(server, S3Client.AWS))) {
+        try (BucketTier tier = BucketTier.open(config(server, S3ClientLibrary.AWS))) {
             tier.store(entry);
         }
-        try (EmbeddedS3 again = EmbeddedS3.start(directory); BucketTier tier = BucketTier.open(config(again, S3Client.AWS))) {
+        try (EmbeddedS3 again = EmbeddedS3.start(directory); BucketTier tier = BucketTier.open(config(again, S3ClientLibrary.AWS))) {
             PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
         }
     }
 
     @ParameterizedTest
-    @EnumSource(S3Client.class)
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 the check finds a good server good, in 89 requests, and leaves the store marker alone; a missing bucket is named")
-    void check(S3Client client) throws Exception {
+    void check(S3ClientLibrary client) throws Exception {
         server.resetRequests();
         try (BucketTier tier = BucketTier.open(config(server, client))) {
-            List<Finding> findings = tier.check();
-            assertTrue(findings.stream().allMatch(Finding.Sound.class::isInstance), findings::toString);
+            List<BucketFinding> findings = tier.check();
+            assertTrue(findings.stream().allMatch(BucketFinding.Sound.class::isInstance), findings::toString);
             assertEquals(89, server.requests().total(), () -> server.requests().toString());
-            try (ObjectStore store = ObjectStores.open(config(server, client))) {
+            try (ObjectStore store = ObjectStoreFactory.open(config(server, client))) {
                 List<String> left = new ArrayList<>();
                 store.list("", object -> left.add(object.key()));
                 assertEquals(List.of("granary.json"), left);
@@ -196,7 +196,7 @@ class EmbeddedS3Test {
         S3Config missing = S3Config.builder("no-such-bucket").endpoint(server.endpoint()).client(client)
                 .credentials(server.accessKey(), server.secretKey()).build();
         try (BucketTier tier = BucketTier.open(missing)) {
-            Finding.Problem problem = assertInstanceOf(Finding.Problem.class, tier.check().get(0));
+            BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, tier.check().get(0));
             assertTrue(problem.cause().contains("no bucket no-such-bucket"), problem::toString);
         }
     }

@@ -2,9 +2,9 @@ package dev.granary.s3.history;
 
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -29,7 +29,7 @@ final class Bucket {
 
     /** An object. */
     @SuppressWarnings("ArrayRecordComponent") // never compared: an object is told by its ETag
-    record Stored(byte[] body, Marks marks, String etag, long writtenMillis) {}
+    record Stored(byte[] body, ObjectMarks marks, String etag, long writtenMillis) {}
 
     /** A change of one key; a loss is a removal, or a cut. */
     private record Change(String key, @Nullable Stored before, @Nullable Stored after, boolean isLoss, long atMillis) {}
@@ -83,8 +83,8 @@ final class Bucket {
     }
 
     /** Writes whatever is there. */
-    synchronized WriteResult put(String key, byte[] body, Marks marks) {
-        Stored next = new Stored(body.clone(), keepsMarks ? marks : Marks.NONE, "v" + versions++, nowMillis);
+    synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
+        Stored next = new Stored(body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis);
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
@@ -97,11 +97,11 @@ final class Bucket {
         }
     }
 
-    synchronized WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    synchronized WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks);
     }
 
-    synchronized WriteResult replace(String key, String etag, byte[] body, Marks marks) {
+    synchronized WriteResult replace(String key, String etag, byte[] body, ObjectMarks marks) {
         return ifMatch(key, etag, () -> put(key, body, marks));
     }
 
@@ -202,8 +202,8 @@ final class Bucket {
                 : new HeadResult.Found(stored.get().body().length, stored.get().etag(), dates(stored.get()), stored.get().marks());
     }
 
-    private ServerDates dates(Stored stored) {
-        return new ServerDates(stored.writtenMillis(), nowMillis());
+    private ServerTimestamps dates(Stored stored) {
+        return new ServerTimestamps(stored.writtenMillis(), nowMillis());
     }
 
     static List<ObjectStore.Listed> listed(Map<String, Stored> objects, String prefix) {

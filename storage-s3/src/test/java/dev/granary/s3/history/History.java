@@ -6,18 +6,18 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.ConditionalWrites;
 import dev.granary.s3.DuplicateFinder;
-import dev.granary.s3.S3Config;
 import dev.granary.s3.TestProcess;
-import dev.granary.s3.pack.Compaction;
-import dev.granary.s3.pack.Manifest;
-import dev.granary.s3.pack.ManifestLog;
-import dev.granary.s3.pack.PackInspector;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.PackManifestLog;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.pack.Warming;
-import dev.granary.s3.pack.WarmingPlan;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.s3.pack.warm.SequentialReading;
+import dev.granary.s3.pack.warm.BulkReadPlan;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.store.ObjectMarks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,7 +97,7 @@ final class History {
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
         bucket.put(TestProcess.markerKey(config),
-                TestProcess.marker(has(Feature.CREATE_ONLY) ? ConditionalWrites.CREATE_ONLY : ConditionalWrites.FULL), Marks.NONE);
+                TestProcess.marker(has(Feature.CREATE_ONLY) ? ConditionalWriteSupport.CREATE_ONLY : ConditionalWriteSupport.FULL), ObjectMarks.NONE);
         makeEntries(new TestEntries(name));
         makeMachines(directory);
     }
@@ -246,8 +246,8 @@ final class History {
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    Manifest.Loose loose = has(Feature.SEALING) && random.nextBoolean() ? Manifest.Loose.NONE : Manifest.Loose.ALLOWED;
-                    begin(machine, loose == Manifest.Loose.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, loose));
+                    PackManifest.Loose loose = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED;
+                    begin(machine, loose == PackManifest.Loose.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, loose));
                 }
             }
             case 4 -> {
@@ -391,21 +391,21 @@ final class History {
         }
     }
 
-    private void compact(Machine machine, Manifest.Loose loose) {
+    private void compact(Machine machine, PackManifest.Loose loose) {
         Object outcome = compacted(machine, loose);
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
     }
 
-    private static Object compacted(Machine machine, Manifest.Loose loose) {
+    private static Object compacted(Machine machine, PackManifest.Loose loose) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             switch (machine.process().packed().compaction(NAMESPACE).plan(GRACE)) {
-                case Compaction.Planned.Unavailable lost -> {
+                case PackCompactor.Planned.Unavailable lost -> {
                     return lost;
                 }
-                case Compaction.Planned.Ready ready -> {
+                case PackCompactor.Planned.Ready ready -> {
                     last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), loose, _ -> {});
-                    if (!(last instanceof Compaction.Result.Overtaken)) {
+                    if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
                 }
@@ -434,15 +434,15 @@ final class History {
     /** What arrived; empty if the newest manifest cannot be read. */
     private static Optional<Set<Sha256>> warmed(Machine machine) {
         Set<Sha256> arrived = ConcurrentHashMap.newKeySet();
-        if (!(machine.process().packed().manifests(NAMESPACE).newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest newest))) {
+        if (!(machine.process().packed().manifests(NAMESPACE).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return Optional.empty();
         }
         try {
-            Warming warming = PackInspector.oneAtATime(machine.process().packed().warming(NAMESPACE));
-            WarmingPlan plan = warming.plan(newest, Warming.Alone.READ, _ -> true);
-            warming.run(plan, new Warming.Receiver() {
+            BulkEntryReader warming = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
+            BulkReadPlan plan = warming.plan(newest, BulkEntryReader.Alone.READ, _ -> true);
+            warming.run(plan, new BulkEntryReader.Receiver() {
                 @Override
-                public void entries(List<Warming.Arrival> arrivals) {
+                public void entries(List<BulkEntryReader.Arrival> arrivals) {
                     arrivals.forEach(arrival -> arrived.add(arrival.entry().id().hash()));
                 }
 
@@ -591,14 +591,14 @@ final class History {
         for (int i = 0; i < 2 && !able.isEmpty(); i++) {
             Machine machine = able.get(random.nextInt(able.size()));
             calmly(machine, "compact", () -> {
-                Object outcome = compacted(machine, Manifest.Loose.ALLOWED);
-                if (!(outcome instanceof Compaction.Result.Done)) {
+                Object outcome = compacted(machine, PackManifest.Loose.ALLOWED);
+                if (!(outcome instanceof PackCompactor.Result.Done)) {
                     pass(true, LEFT_ALONE_MILLIS);
-                    outcome = compacted(machine, Manifest.Loose.ALLOWED);
+                    outcome = compacted(machine, PackManifest.Loose.ALLOWED);
                 }
                 Object last = outcome;
                 trace(() -> "  " + last);
-                if (!(outcome instanceof Compaction.Result.Done)) {
+                if (!(outcome instanceof PackCompactor.Result.Done)) {
                     throw new Violation(bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED, "compacting without trouble ends in " + outcome);
                 }
             });

@@ -3,7 +3,7 @@ package dev.granary.s3.history;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
@@ -55,17 +55,17 @@ final class HonestStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         throw new IllegalStateException("a reader writes " + key);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         throw new IllegalStateException("a reader writes " + key);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         throw new IllegalStateException("a reader writes " + key);
     }
 

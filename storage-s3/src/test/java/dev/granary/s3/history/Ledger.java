@@ -8,12 +8,12 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.Verification;
-import dev.granary.s3.S3Config;
 import dev.granary.s3.TestProcess;
-import dev.granary.s3.pack.Manifest;
-import dev.granary.s3.pack.ManifestLog;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackInspector;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.PackManifestLog;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -233,7 +233,7 @@ final class Ledger {
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
-        if (newestManifest().loose() == Manifest.Loose.NONE && bucket.stored(keyAlone(id)).filter(stored -> isSound(stored, id)).isPresent()) {
+        if (newestManifest().loose() == PackManifest.Loose.NONE && bucket.stored(keyAlone(id)).filter(stored -> isSound(stored, id)).isPresent()) {
             return Shape.B8_ALONE_IN_SEALED_TARGET;
         }
         if (!bucket.keepsMarks()) {
@@ -250,7 +250,7 @@ final class Ledger {
         }
         Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
         boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
-        Manifest newest = newestManifest();
+        PackManifest newest = newestManifest();
         if (seenNumber() != newest.number()) {
             return wasHintWritten ? Shape.B5_NEWEST_MANIFEST_NOT_FOUND : Shape.HINT_NEVER_CREATED;
         }
@@ -293,25 +293,25 @@ final class Ledger {
     }
 
     private long seenNumber() {
-        return seen().map(Manifest::number).orElse(-1L);
+        return seen().map(PackManifest::number).orElse(-1L);
     }
 
-    private Optional<Manifest> seen() {
+    private Optional<PackManifest> seen() {
         try (TestProcess reader = reader(true)) {
-            return reader.packed().manifests(namespace).newest(Manifest.NONE) instanceof ManifestLog.Newest.Found(Manifest found)
+            return reader.packed().manifests(namespace).newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)
                     ? Optional.of(found) : Optional.empty();
         }
     }
 
     /** The manifest to which readers come. Another one may have a higher number: of a writer that found out that the hint leads elsewhere. */
-    Manifest seenManifest() {
-        return seen().orElse(Manifest.NONE);
+    PackManifest seenManifest() {
+        return seen().orElse(PackManifest.NONE);
     }
 
     // ---- the manifests
 
-    Manifest newestManifest() {
-        Manifest newest = Manifest.NONE;
+    PackManifest newestManifest() {
+        PackManifest newest = PackManifest.NONE;
         for (Map.Entry<String, Bucket.Stored> one : bucket.objects().entrySet()) {
             if (numberOf(one.getKey()) > newest.number()) {
                 newest = PackInspector.manifest(one.getValue().body()).orElse(newest);
@@ -386,8 +386,8 @@ final class Ledger {
         return text.append("readers see manifest ").append(seenNumber()).toString();
     }
 
-    static String describe(Manifest manifest) {
-        return "manifest " + manifest.number() + " " + (manifest.loose() == Manifest.Loose.NONE ? "sealed " : "")
+    static String describe(PackManifest manifest) {
+        return "manifest " + manifest.number() + " " + (manifest.loose() == PackManifest.Loose.NONE ? "sealed " : "")
                 + manifest.packs().stream().map(pack -> pack.name().hex().substring(0, 6)).toList()
                 + " retired " + manifest.retired().stream().map(one -> one.name().hex().substring(0, 6) + "@" + one.since()).toList();
     }

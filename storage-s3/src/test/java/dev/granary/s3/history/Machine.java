@@ -1,7 +1,7 @@
 package dev.granary.s3.history;
 
-import dev.granary.s3.S3Config;
 import dev.granary.s3.TestProcess;
+import dev.granary.s3.config.S3Config;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

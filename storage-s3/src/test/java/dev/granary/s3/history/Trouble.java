@@ -1,6 +1,6 @@
 package dev.granary.s3.history;
 
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.store.StoreFailure;
 import java.util.List;
 
 /** What may happen to one request. */
@@ -35,10 +35,10 @@ enum Trouble {
     /** Whether what the sender is told is true, or nothing. */
     enum Kind { HONEST, LIE }
 
-    static final Failure TIMEOUT = Failure.of(Failure.Kind.TIMEOUT, "no answer");
-    static final Failure ERROR_500 = new Failure(Failure.Kind.SERVER, 500, "InternalError", "a failure");
-    static final Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
-    static final Failure NOT_IMPLEMENTED = new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match");
+    static final StoreFailure TIMEOUT = StoreFailure.of(StoreFailure.Kind.TIMEOUT, "no answer");
+    static final StoreFailure ERROR_500 = new StoreFailure(StoreFailure.Kind.SERVER, 500, "InternalError", "a failure");
+    static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+    static final StoreFailure NOT_IMPLEMENTED = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match");
 
     private final Kind kind;
 

@@ -7,9 +7,9 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -62,7 +62,7 @@ final class Wire implements ObjectStore {
     /** The marker is never old, so that nobody tries the server out. */
     private GetResult fresh(String key, GetResult result) {
         return result instanceof GetResult.Found found && key.endsWith("granary.json")
-                ? new GetResult.Found(found.bytes(), found.etag(), ServerDates.NONE, found.marks()) : result;
+                ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks()) : result;
     }
 
     private static GetResult truncated(GetResult sound) {
@@ -71,7 +71,7 @@ final class Wire implements ObjectStore {
     }
 
     private static GetResult bare(GetResult sound) {
-        return sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), found.etag(), ServerDates.NONE, Marks.NONE) : sound;
+        return sound instanceof GetResult.Found found ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : sound;
     }
 
     private Optional<Bucket.Stored> stale(String key) {
@@ -98,26 +98,26 @@ final class Wire implements ObjectStore {
             case REFUSED -> new HeadResult.Unavailable(Trouble.DENIED);
             case STALE -> bucket.head(stale(key));
             case BARE -> bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), found.etag(), ServerDates.NONE, Marks.NONE) : HeadResult.ABSENT;
+                    ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : HeadResult.ABSENT;
         }, machine.mayList());
         machine.answered("HEAD", key, trouble, () -> text(result));
         return result;
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
         return write("PUT", key, () -> noted(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
         return write("CREATE", key, () -> noted(bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         Ledger.Remover by = machine.remover();
         return write("REPLACE", key, () -> noted(bucket.replace(key, etag, body, marks), () -> ledger.written(key, body, by)));
     }

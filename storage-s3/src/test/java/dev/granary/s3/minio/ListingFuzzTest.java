@@ -1,9 +1,9 @@
 package dev.granary.s3.minio;
 
 import dev.granary.s3.ListingFuzz;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.Traffic;
+import dev.granary.s3.store.TrafficCounter;
 import java.net.URI;
 import java.util.List;
 import java.util.concurrent.AbstractExecutorService;
@@ -28,7 +28,7 @@ class ListingFuzzTest {
     @DisplayName("Fuzz: a listing is complete or unavailable, and every object has a key")
     void listing() {
         var connection = S3Config.builder("bucket").endpoint(URI.create("http://127.0.0.1:9")).credentials("key", "secret").build().connection();
-        try (ObjectStore store = MinioTransport.open(connection, new Traffic(), this::withoutSocket)) {
+        try (ObjectStore store = MinioTransport.open(connection, new TrafficCounter(), this::withoutSocket)) {
             ListingFuzz.run("listing MinIO, no socket", bytes -> body = bytes, store, ListingFuzz.runs());
         }
     }

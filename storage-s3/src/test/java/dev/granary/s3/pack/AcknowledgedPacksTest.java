@@ -10,12 +10,14 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.store.Failure;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -77,32 +79,32 @@ class AcknowledgedPacksTest {
         }
     }
 
-    private static CompactionPlan plan(Compaction compaction) {
-        Compaction.Planned planned = compaction.plan(GRACE);
-        return assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan();
+    private static CompactionPlan plan(PackCompactor compaction) {
+        PackCompactor.Planned planned = compaction.plan(GRACE);
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
     }
 
-    private Compaction.Result compact() {
-        Compaction compaction = bucket.compaction();
-        return compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
+    private PackCompactor.Result compact() {
+        PackCompactor compaction = bucket.compaction();
+        return compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
     }
 
     private long packObjects() {
         return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
     }
 
-    private PackPublisher publisherWithShelf(IndexShelf shelf) {
+    private PackPublisher publisherWithShelf(PackIndexCache shelf) {
         return new PackPublisher(store, TestPacks.KEYS, shelf, bucket.random(), _ -> {});
     }
 
     @Test
     @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still on this machine's disk")
     void lifecycleRemovedPack() {
-        IndexShelf shelf = bucket.shelf(shelves);
+        PackIndexCache shelf = bucket.shelf(shelves);
         List<Entry> all = some(5);
         assertStored(populate(publisherWithShelf(shelf), all));
         PackInfo pack = bucket.newest().packs().getFirst();
-        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(pack, TestPacks.KEYS, shelf, store));
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, store));
         assertEquals(5, populate(publisherWithShelf(shelf), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
         bucket.remove(pack);
         assertStored(populate(publisherWithShelf(shelf), all));
@@ -112,38 +114,38 @@ class AcknowledgedPacksTest {
     @Test
     @DisplayName("A3 B1 a compaction sees that a named pack is gone, although its index is still on this machine's disk")
     void lifecycleRemovedPackAndCompaction() {
-        IndexShelf shelf = bucket.shelf(shelves);
+        PackIndexCache shelf = bucket.shelf(shelves);
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(pack, TestPacks.KEYS, shelf, store));
-        Compaction compaction = new Compaction(store, TestPacks.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, store));
+        PackCompactor compaction = new PackCompactor(store, TestPacks.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
         assertEquals(0, plan(compaction).lost());
         all.forEach(bucket::placeAlone);
         bucket.remove(pack);
         store.pass(GRACE);
         assertEquals(List.of(1L, 5L, 0L), List.of(plan(compaction).lost(), plan(compaction).folded(), plan(compaction).removed()));
-        assertInstanceOf(Compaction.Result.Done.class, compaction.run(plan(compaction), Manifest.Loose.NONE, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.Loose.NONE, _ -> {}));
         assertFound(all);
     }
 
     @Test
     @DisplayName("B1 a listing for people tells no entries of a pack that is gone")
     void lifecycleRemovedPackAndListing() throws Exception {
-        IndexShelf shelf = bucket.shelf(shelves);
+        PackIndexCache shelf = bucket.shelf(shelves);
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ToldEntries(), Map.of(), listed::add);
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ToldEntries(), Map.of(), listed::add);
+        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
     /** Amazon without s3:ListBucket: 403 for whatever is not there. */
     static final class WithoutListing extends ForwardingStore {
-        private static final Failure NO = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+        private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
         WithoutListing(ObjectStore to) {
             super(to);
@@ -152,7 +154,7 @@ class AcknowledgedPacksTest {
         @Override
         public HeadResult head(String key) {
             return super.head(key) instanceof HeadResult.Found found ? found
-                    : new HeadResult.Unavailable(new Failure(Failure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
+                    : new HeadResult.Unavailable(new StoreFailure(StoreFailure.Kind.DENIED, 403, "", "Forbidden")); // a HEAD has no body
         }
 
         @Override
@@ -180,10 +182,10 @@ class AcknowledgedPacksTest {
         assertStored(populate(limited, first));
         assertStored(populate(limited, second));
         assertFound(first);
-        ManifestLog.Newest newest = bucket.log(limited).newest(Manifest.NONE);
-        assertEquals(2, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().packs().size());
-        assertEquals(2, assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(limited).newest(bucket.newest())).manifest().number());
-        Packs packs = new Packs(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackManifestLog.Newest newest = bucket.log(limited).newest(PackManifest.NONE);
+        assertEquals(2, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().packs().size());
+        assertEquals(2, assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(limited).newest(bucket.newest())).manifest().number());
+        PackReader packs = new PackReader(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
         for (Entry entry : Stream.concat(first.stream(), second.stream()).toList()) {
             assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), limited));
         }
@@ -196,7 +198,7 @@ class AcknowledgedPacksTest {
         ObjectStore limited = new WithoutListing(store);
         List<Entry> all = some(3);
         assertStored(populate(limited, all));
-        Packs packs = new Packs(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(limited, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(all.getFirst().id(), limited));
         bucket.remove(bucket.newest().packs().getFirst());
         assertStored(populate(limited, all));
@@ -211,11 +213,11 @@ class AcknowledgedPacksTest {
     void forbidden() {
         List<Entry> stored = some(2);
         assertStored(populate(store, stored));
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(stored.getFirst().id(), store));
-        Failure no = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+        StoreFailure no = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
         store.plan(FaultPlan.when(request -> request.operation().startsWith("GET") || request.operation().equals("HEAD"), new Fault.Lost(no)));
-        assertInstanceOf(ManifestLog.Newest.Unavailable.class, bucket.log().newest(Manifest.NONE));
+        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, bucket.log().newest(PackManifest.NONE));
         assertInstanceOf(PackAnswer.Unavailable.class, packs.load(stored.getFirst().id(), store));
         populate(store, some(2)).forEach(result ->
                 assertTrue(assertInstanceOf(StoreResult.Failed.class, result).cause().contains("AccessDenied"), result::toString));
@@ -231,7 +233,7 @@ class AcknowledgedPacksTest {
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore twice = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 return key.contains("/m/0") && once.compareAndSet(false, true) ? WriteResult.CONFLICT : result;
             }
@@ -248,7 +250,7 @@ class AcknowledgedPacksTest {
         List<Runnable> late = new ArrayList<>();
         ObjectStore slow = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && late.isEmpty()) {
                     late.add(() -> store.putIfAbsent(key, body, marks));
                     return WriteResult.CONFLICT;
@@ -328,16 +330,16 @@ class AcknowledgedPacksTest {
                 assertTrue(assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("m/0000000000000002"), result::toString));
         assertEquals(2, bucket.newest().number());
         store.pass(GRACE.multipliedBy(2));
-        Compaction.Planned planned = bucket.compaction(bad).plan(GRACE);
-        assertInstanceOf(Compaction.Planned.Unavailable.class, planned, planned::toString);
+        PackCompactor.Planned planned = bucket.compaction(bad).plan(GRACE);
+        assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
         assertFound(acknowledged);
     }
 
     private ObjectStore createOnly() {
         return new ForwardingStore(store) {
             @Override
-            public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
-                return WriteResult.failed(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match"));
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+                return WriteResult.failed(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no If-Match"));
             }
         };
     }
@@ -381,7 +383,7 @@ class AcknowledgedPacksTest {
         if (hint.isEmpty()) {
             store.remove(TestPacks.KEYS.hint());
         } else {
-            store.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), Marks.NONE);
+            store.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
         }
         List<Entry> more = some(2);
         assertStored(populate(store, more));
@@ -399,7 +401,7 @@ class AcknowledgedPacksTest {
     void hintRepairedWithDuplicates() {
         List<Entry> all = some(3);
         assertStored(populate(store, all));
-        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), Marks.NONE);
+        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
         populate(store, all).forEach(result -> assertEquals(StoreResult.DUPLICATE, result));
         assertHint("1");
     }
@@ -408,8 +410,8 @@ class AcknowledgedPacksTest {
     @DisplayName("B5 a compaction that has nothing to do repairs the hint, too")
     void hintRepairedByCompaction() {
         assertStored(populate(store, some(3)));
-        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), Marks.NONE);
-        assertInstanceOf(Compaction.Result.Done.class, compact());
+        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
+        assertInstanceOf(PackCompactor.Result.Done.class, compact());
         assertHint("1");
     }
 
@@ -431,25 +433,25 @@ class AcknowledgedPacksTest {
     void gapInTheChain() {
         Entry wanted = made.entry(500);
         bucket.publish(made.entry(500));
-        Manifest known = bucket.newest();
+        PackManifest known = bucket.newest();
         bucket.publish(made.entry(500));
         bucket.publish(wanted);
         store.remove(TestPacks.KEYS.manifest(2));
-        ManifestLog.Newest newest = bucket.log().newest(known);
-        assertEquals(3, assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+        PackManifestLog.Newest newest = bucket.log().newest(known);
+        assertEquals(3, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
     /** One minute between looks at the bucket, by those clocks. */
-    private Intervals intervals(LongSupplier nanos, LongSupplier wallMillis) {
-        return new Intervals(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
+    private RefreshSchedule intervals(LongSupplier nanos, LongSupplier wallMillis) {
+        return new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
     }
 
-    private Packs packsWithoutShelf(Intervals intervals, Executor behind) {
-        return new Packs(store, bucket.settings(Optional.empty()), intervals, behind);
+    private PackReader packsWithoutShelf(RefreshSchedule intervals, Executor behind) {
+        return new PackReader(store, bucket.settings(Optional.empty()), intervals, behind);
     }
 
-    private Packs packsWithShelf(Intervals intervals) {
-        return new Packs(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {});
+    private PackReader packsWithShelf(RefreshSchedule intervals) {
+        return new PackReader(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {});
     }
 
     @Test
@@ -458,7 +460,7 @@ class AcknowledgedPacksTest {
         Entry wanted = made.entry(500);
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
-        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
@@ -481,7 +483,7 @@ class AcknowledgedPacksTest {
         bucket.placeAlone(wanted);
         AtomicLong nanos = new AtomicLong();
         List<Runnable> behind = new ArrayList<>();
-        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), behind::add);
+        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), behind::add);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));
@@ -499,7 +501,7 @@ class AcknowledgedPacksTest {
         Entry wanted = made.entry(500);
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
-        Packs packs = packsWithoutShelf(intervals(() -> 0, wall::get), _ -> {});
+        PackReader packs = packsWithoutShelf(intervals(() -> 0, wall::get), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         bucket.publish(wanted);
         assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
@@ -516,11 +518,11 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         long now = System.currentTimeMillis();
         AtomicLong wall = new AtomicLong(now);
-        Intervals intervals = intervals(() -> 0, wall::get);
-        try (Packs before = packsWithShelf(intervals)) {
+        RefreshSchedule intervals = intervals(() -> 0, wall::get);
+        try (PackReader before = packsWithShelf(intervals)) {
             assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
         }
-        try (Packs fresh = packsWithShelf(intervals)) {
+        try (PackReader fresh = packsWithShelf(intervals)) {
             store.newNotes();
             assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
             assertEquals(List.of(), store.newNotes());
@@ -528,7 +530,7 @@ class AcknowledgedPacksTest {
         bucket.publish(wanted);
         for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
             wall.set(now + off.toMillis());
-            try (Packs after = packsWithShelf(intervals)) {
+            try (PackReader after = packsWithShelf(intervals)) {
                 Path kept = shelves.resolve(TestPacks.NAMESPACE).resolve("manifest");
                 Files.write(kept, manifestOne());
                 Files.setLastModifiedTime(kept, FileTime.fromMillis(now));
@@ -547,7 +549,7 @@ class AcknowledgedPacksTest {
         Entry other = made.entry(500);
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
-        Packs packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
@@ -564,7 +566,7 @@ class AcknowledgedPacksTest {
         AtomicBoolean once = new AtomicBoolean();
         return new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (when.test(key) && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
                     compact();
@@ -595,7 +597,7 @@ class AcknowledgedPacksTest {
         List<String> doomed = new ArrayList<>();
         ObjectStore suspended = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
                     store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(doomed::add); // decided, not yet done
@@ -620,7 +622,7 @@ class AcknowledgedPacksTest {
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore suspended = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult before = isInCommit ? null : super.putIfAbsent(key, body, marks);
                 if (key.contains(isInCommit ? "/m/0" : ".pack") && once.compareAndSet(false, true)) {
                     String mine = store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
@@ -631,9 +633,9 @@ class AcknowledgedPacksTest {
                 return before != null ? before : super.putIfAbsent(key, body, marks);
             }
         };
-        Compaction compaction = bucket.compaction(suspended);
-        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
-        assertInstanceOf(Compaction.Result.Failed.class, result, result::toString);
+        PackCompactor compaction = bucket.compaction(suspended);
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
         compact();
@@ -652,7 +654,7 @@ class AcknowledgedPacksTest {
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore suspended = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 boolean isCommit = key.contains("/m/0") && once.compareAndSet(false, true);
                 if (isCommit && isLate) {
                     store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
@@ -665,9 +667,9 @@ class AcknowledgedPacksTest {
                 return result;
             }
         };
-        Compaction compaction = bucket.compaction(suspended);
-        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
-        assertEquals(isLate, result instanceof Compaction.Result.Failed, result::toString);
+        PackCompactor compaction = bucket.compaction(suspended);
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        assertEquals(isLate, result instanceof PackCompactor.Result.Failed, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
         compact();
@@ -686,7 +688,7 @@ class AcknowledgedPacksTest {
         List<String> doomed = new ArrayList<>();
         ObjectStore suspended = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(Duration.ofHours(25));
                     store.keys().stream().filter(name -> name.endsWith(".pack") && bucket.newest().packs().stream()
@@ -695,9 +697,9 @@ class AcknowledgedPacksTest {
                 return super.putIfAbsent(key, body, marks);
             }
         };
-        Compaction compaction = bucket.compaction(suspended);
-        Compaction.Result result = compaction.run(plan(compaction), Manifest.Loose.ALLOWED, _ -> {});
-        assertInstanceOf(Compaction.Result.Failed.class, result, result::toString);
+        PackCompactor compaction = bucket.compaction(suspended);
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         assertEquals(1, doomed.size());
         doomed.forEach(store::remove);
@@ -710,7 +712,7 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         ObjectStore suspended = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 if (key.contains("/m/0")) {
                     store.pass(Duration.ofHours(25));
@@ -753,18 +755,18 @@ class AcknowledgedPacksTest {
         @Override
         public HeadResult head(String key) {
             return super.head(key) instanceof HeadResult.Found found
-                    ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : HeadResult.ABSENT;
+                    ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : HeadResult.ABSENT;
         }
 
         @Override
         public GetResult get(String key, long limit) {
             return super.get(key, limit) instanceof GetResult.Found found
-                    ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), Marks.NONE) : GetResult.ABSENT;
+                    ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE) : GetResult.ABSENT;
         }
 
         @Override
-        public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
-            return super.putIfAbsent(key, body, Marks.NONE);
+        public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+            return super.putIfAbsent(key, body, ObjectMarks.NONE);
         }
     }
 
@@ -778,12 +780,12 @@ class AcknowledgedPacksTest {
         assertStored(populate(stripping, second));
         assertEquals(2, bucket.newest().number());
         assertFound(first);
-        Manifest known = bucket.newest();
-        assertEquals(known, assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest());
+        PackManifest known = bucket.newest();
+        assertEquals(known, assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest());
         AtomicBoolean once = new AtomicBoolean();
         ObjectStore lossy = new ForwardingStore(stripping) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 return key.contains("/m/0") && once.compareAndSet(false, true) ? new WriteResult.Unknown(Fault.TIMEOUT) : result;
             }
@@ -796,7 +798,7 @@ class AcknowledgedPacksTest {
         for (int i = 0; i < known.number(); i++) {
             assertStored(populate(stripping, some(1)));
         }
-        Manifest now = assertInstanceOf(ManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest();
+        PackManifest now = assertInstanceOf(PackManifestLog.Newest.Found.class, bucket.log(stripping).newest(known)).manifest();
         assertEquals(bucket.newest().packs().stream().map(PackInfo::name).toList(), now.packs().stream().map(PackInfo::name).toList());
     }
 
@@ -805,7 +807,7 @@ class AcknowledgedPacksTest {
     void neverShown() {
         ObjectStore hiding = new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 return key.contains("/m/0") ? WriteResult.PRECONDITION_FAILED : super.putIfAbsent(key, body, marks);
             }
         };

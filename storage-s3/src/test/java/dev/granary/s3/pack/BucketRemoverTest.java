@@ -9,9 +9,9 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -50,11 +50,11 @@ class BucketRemoverTest {
         return new BucketRemover.Orphan(pack.name(), Duration.ZERO);
     }
 
-    private LooseEntry alone(Entry entry) {
+    private UnpackedEntry alone(Entry entry) {
         bucket.placeAlone(entry);
         String key = TestPacks.keyAlone(entry);
         HeadResult.Found found = (HeadResult.Found) store.head(key);
-        return new LooseEntry(entry.id().hash(), key, found.bytes(), found.etag());
+        return new UnpackedEntry(entry.id().hash(), key, found.bytes(), found.etag());
     }
 
     @Test
@@ -114,13 +114,13 @@ class BucketRemoverTest {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
         TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
-        assertEquals(Set.of(), remover.removeRetired(List.of(new Manifest.Retired(named.name(), 3), new Manifest.Retired(retired.name(), 1))));
+        assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
-        Manifest.Retired known = new Manifest.Retired(retired.name(), 3);
+        PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
         TestPacks.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
         assertEquals(Set.of(), remover.removeRetired(List.of(known)));
         TestPacks.done(bucket.log().commit(base -> Optional.of(
-                new Manifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
+                new PackManifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
         assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
     }
@@ -129,7 +129,7 @@ class BucketRemoverTest {
     @DisplayName("entries outside of packs: the newest manifest must name the pack of the copy, or another one that has the entry")
     void copied() {
         Entry entry = made.entry(100);
-        LooseEntry alone = alone(entry);
+        UnpackedEntry alone = alone(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
         TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
         assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
@@ -148,14 +148,14 @@ class BucketRemoverTest {
     void version() {
         for (boolean isConditional : List.of(true, false)) {
             Entry entry = made.entry(100);
-            LooseEntry alone = alone(entry);
+            UnpackedEntry alone = alone(entry);
             PackInfo copy = bucket.publish(entry);
             bucket.placeAlone(entry); // another version
             store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
-                    new Fault.Lost(new Failure(Failure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
+                    new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
             assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
             assertTrue(store.keys().contains(alone.key()));
-            LooseEntry now = alone(entry);
+            UnpackedEntry now = alone(entry);
             assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(now, copy))));
             store.plan(FaultPlan.SOUND);
         }
@@ -166,8 +166,8 @@ class BucketRemoverTest {
     void copiedEach() {
         Entry first = made.entry(100);
         Entry second = made.entry(100);
-        LooseEntry aloneFirst = alone(first);
-        LooseEntry aloneSecond = alone(second);
+        UnpackedEntry aloneFirst = alone(first);
+        UnpackedEntry aloneSecond = alone(second);
         PackInfo copy = bucket.publish(first, second);
         TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
         bucket.publish(first);
@@ -179,7 +179,7 @@ class BucketRemoverTest {
     @DisplayName("retired packs: one that could not be removed is not told as gone")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        Manifest retiring = TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
+        PackManifest retiring = TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
         assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
         store.plan(FaultPlan.SOUND);
@@ -191,7 +191,7 @@ class BucketRemoverTest {
     @DisplayName("nothing goes where the newest manifest is not answered, or is damaged in the bucket")
     void noManifest() {
         Entry entry = made.entry(100);
-        LooseEntry alone = alone(entry);
+        UnpackedEntry alone = alone(entry);
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
@@ -201,12 +201,12 @@ class BucketRemoverTest {
         List<String> before = store.keys();
         List<Runnable> troubles = new ArrayList<>();
         troubles.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
-        troubles.add(() -> store.place(TestPacks.KEYS.manifest(bucket.newest().number()), new byte[60], new Marks("00".repeat(16), "")));
+        troubles.add(() -> store.place(TestPacks.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
         for (Runnable trouble : troubles) {
             trouble.run();
             assertEquals(BucketRemover.Unneeded.UNKNOWN, remover.removeOwn(List.of(unnamed)));
             assertEquals(0, remover.removeOrphans(List.of(orphan(unnamed))));
-            assertEquals(Set.of(), remover.removeRetired(List.of(new Manifest.Retired(retired.name(), 3))));
+            assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(retired.name(), 3))));
             assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
             store.plan(FaultPlan.SOUND);
             assertEquals(before, store.keys());

@@ -11,6 +11,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,11 +54,11 @@ class CompactionFaultsTest {
             all.subList(6, 20).forEach(bucket::placeAlone);
         }
 
-        Compaction.Result compact() {
-            Compaction compaction = bucket.compaction();
+        PackCompactor.Result compact() {
+            PackCompactor compaction = bucket.compaction();
             return switch (compaction.plan(GRACE)) {
-                case Compaction.Planned.Ready ready -> compaction.run(ready.plan(), Manifest.Loose.ALLOWED, _ -> {});
-                case Compaction.Planned.Unavailable lost -> new Compaction.Result.Failed(lost.cause());
+                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {});
+                case PackCompactor.Planned.Unavailable lost -> new PackCompactor.Result.Failed(lost.cause());
             };
         }
 
@@ -69,13 +70,13 @@ class CompactionFaultsTest {
 
         /** Two undisturbed compactions with the grace between leave each entry once, and nothing else. */
         void assertCompletes(String when) {
-            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
             assertNothingLost(when);
             bucket.store.pass(GRACE);
-            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
             assertNothingLost(when);
             bucket.store.pass(GRACE);
-            assertInstanceOf(Compaction.Result.Done.class, compact(), when);
+            assertInstanceOf(PackCompactor.Result.Done.class, compact(), when);
             assertNothingLost(when);
             assertEquals(20, bucket.newest().entries(), when);
             assertEquals(0, bucket.store.keys().stream().filter(key -> key.contains("/e/")).count(), when);
@@ -104,8 +105,8 @@ class CompactionFaultsTest {
                 }
             });
             try {
-                Compaction.Result result = scene.compact();
-                assertInstanceOf(Compaction.Result.Done.class, result);
+                PackCompactor.Result result = scene.compact();
+                assertInstanceOf(PackCompactor.Result.Done.class, result);
                 isKilled = false;
             } catch (Killed e) {
                 isKilled = true;
@@ -148,13 +149,13 @@ class CompactionFaultsTest {
             Scene scene = new Scene();
             CyclicBarrier start = new CyclicBarrier(2);
             try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-                List<Future<Compaction.Result>> both = Stream.generate(() -> threads.submit(() -> {
+                List<Future<PackCompactor.Result>> both = Stream.generate(() -> threads.submit(() -> {
                     start.await();
                     return scene.compact();
                 })).limit(2).toList();
-                for (Future<Compaction.Result> one : both) {
-                    Compaction.Result result = one.get();
-                    assertTrue(result instanceof Compaction.Result.Done || result instanceof Compaction.Result.Overtaken, result::toString);
+                for (Future<PackCompactor.Result> one : both) {
+                    PackCompactor.Result result = one.get();
+                    assertTrue(result instanceof PackCompactor.Result.Done || result instanceof PackCompactor.Result.Overtaken, result::toString);
                 }
             }
             scene.assertNothingLost("round " + round);
@@ -176,7 +177,7 @@ class CompactionFaultsTest {
             for (int i = 0; i < 20; i++) {
                 scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
                 scene.bucket.placeAlone(scene.all.get(19 - i % 10));
-                assertInstanceOf(Compaction.Result.Done.class, scene.compact());
+                assertInstanceOf(PackCompactor.Result.Done.class, scene.compact());
                 long seen = lookUps.get();
                 while (lookUps.get() < seen + 100) { // readers get their turn with every state
                     Thread.onSpinWait();

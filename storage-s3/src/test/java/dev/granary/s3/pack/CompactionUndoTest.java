@@ -10,9 +10,11 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.util.HashSet;
@@ -45,11 +47,11 @@ class CompactionUndoTest {
     }
 
     /** Compacts; its commit comes so late, and just after it something happens. */
-    private Compaction.Result compact(Manifest.Loose loose, Duration late, Runnable afterCommit) {
+    private PackCompactor.Result compact(PackManifest.Loose loose, Duration late, Runnable afterCommit) {
         AtomicBoolean once = new AtomicBoolean();
-        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+        PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 boolean isCommit = key.contains("/m/0") && once.compareAndSet(false, true);
                 if (isCommit) {
                     store.pass(late);
@@ -61,12 +63,12 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         return compaction.run(plan, loose, _ -> {});
     }
 
-    private String failed(Compaction.Result result) {
-        return assertInstanceOf(Compaction.Result.Failed.class, result, result::toString).cause();
+    private String failed(PackCompactor.Result result) {
+        return assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString).cause();
     }
 
     private void removeReplaced() {
@@ -89,7 +91,7 @@ class CompactionUndoTest {
 
     /** Each pack is named once, is there, and is not among those that are to be removed. */
     private void assertNames(Set<Sha256> expected) {
-        Manifest newest = bucket.newest();
+        PackManifest newest = bucket.newest();
         assertEquals(expected, names(newest.packs()));
         assertEquals(expected.size(), newest.packs().size(), "each once");
         newest.packs().forEach(pack -> assertTrue(store.keys().contains(TestPacks.KEYS.pack(pack.name())), "what is named is there"));
@@ -101,12 +103,12 @@ class CompactionUndoTest {
     void bothNamed() {
         bucket.seal();
         PackInfo[] written = new PackInfo[1];
-        String cause = failed(compact(Manifest.Loose.NONE, TOO_LATE, () -> written[0] = written()));
+        String cause = failed(compact(PackManifest.Loose.NONE, TOO_LATE, () -> written[0] = written()));
         assertTrue(cause.contains("older than"), cause);
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
         assertNames(both);
-        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
         assertFound();
     }
 
@@ -114,7 +116,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and another process has removed what it replaced: only what is there is named, by no commit more")
     void replacedIsGone() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
             written[0] = written();
             removeReplaced();
         }));
@@ -127,7 +129,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and nobody says whether what it replaced is there: not named again")
     void replacedIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
             written[0] = written();
             store.plan(FaultPlan.when(request -> replaced.stream().anyMatch(pack -> request.key().contains(pack.name().hex())), new Fault.Lost(TIMEOUT)));
         }));
@@ -140,7 +142,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and another process has named what it replaced again: each is named once")
     void namedMeanwhile() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(Manifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
             written[0] = written();
             TestPacks.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
         }));
@@ -152,7 +154,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 its pack is gone: what it replaced is named in its place, where that is there, and what is gone is not named")
     void writtenIsGone() {
-        String cause = failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> bucket.remove(written())));
+        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> bucket.remove(written())));
         assertTrue(cause.contains("is gone"), cause);
         assertNames(names(replaced));
         assertFound();
@@ -161,7 +163,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 its pack is gone, and so is what it replaced: nothing is named that is not there")
     void allGone() {
-        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
             bucket.remove(written());
             removeReplaced();
         }));
@@ -171,7 +173,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 all is gone, and another process has seen to it: no commit more")
     void allGoneAndForgotten() {
-        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
@@ -184,7 +186,7 @@ class CompactionUndoTest {
     @DisplayName("B9 nobody says whether its pack is there, and what it replaced is gone: its pack stays named")
     void writtenIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
             written[0] = written();
             removeReplaced();
             store.plan(FaultPlan.when(request -> request.key().contains(written[0].name().hex()), new Fault.Lost(TIMEOUT)));
@@ -197,7 +199,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 a pack was cut since it was written: it counts as gone, before the commit and after it")
     void writtenIsCut() {
-        String cause = failed(compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {
+        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
             String key = TestPacks.KEYS.pack(written().name());
             store.place(key, new byte[100], store.marks(key));
         }));
@@ -214,9 +216,9 @@ class CompactionUndoTest {
     @DisplayName("B9 its pack is gone before the commit: nothing is committed")
     void goneBeforeTheCommit() {
         AtomicBoolean once = new AtomicBoolean();
-        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+        PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 if (key.endsWith(".pack") && once.compareAndSet(false, true)) {
                     store.remove(key);
@@ -224,15 +226,15 @@ class CompactionUndoTest {
                 return result;
             }
         });
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
         assertEquals(2, bucket.newest().number());
         assertNames(names(replaced));
     }
 
-    private Compaction.Result compactWithoutCommit(Fault fault) {
+    private PackCompactor.Result compactWithoutCommit(Fault fault) {
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
-        Compaction.Result result = compact(Manifest.Loose.ALLOWED, IN_TIME, () -> {});
+        PackCompactor.Result result = compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {});
         store.plan(FaultPlan.SOUND);
         return result;
     }
@@ -252,9 +254,9 @@ class CompactionUndoTest {
     @DisplayName("B9 S9 late, and the server tells no time of manifests: late all the same")
     void manifestWithoutTime() {
         AtomicBoolean once = new AtomicBoolean();
-        Compaction compaction = bucket.compaction(new ForwardingStore(store) {
+        PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && once.compareAndSet(false, true)) {
                     store.pass(TOO_LATE);
                 }
@@ -264,11 +266,11 @@ class CompactionUndoTest {
             @Override
             public HeadResult head(String key) {
                 return super.head(key) instanceof HeadResult.Found found && key.contains("/m/")
-                        ? new HeadResult.Found(found.bytes(), found.etag(), ServerDates.NONE, found.marks()) : super.head(key);
+                        ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks()) : super.head(key);
             }
         });
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        String cause = failed(compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {}));
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        String cause = failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
         assertTrue(cause.contains("older than"), cause);
     }
 
@@ -276,11 +278,11 @@ class CompactionUndoTest {
     @DisplayName("B8 an entry comes to lie alone in a target that is sealed, after the plan: the compaction takes the seal back")
     void sealTakenBack() {
         bucket.compactAndSeal();
-        assertEquals(Manifest.Loose.NONE, bucket.newest().loose());
+        assertEquals(PackManifest.Loose.NONE, bucket.newest().loose());
         Entry alone = entries.entry(100);
-        Compaction.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
-        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
-        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
+        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
         try (Reading reading = new Reading(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(alone)));
         }
@@ -289,10 +291,10 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B8 what lies alone cannot be listed: not sealed, and no intent is left")
     void unlistedIsNotSealed() {
-        Compaction.Result result = bucket.compactAndSeal(() -> store.plan(
+        PackCompactor.Result result = bucket.compactAndSeal(() -> store.plan(
                 FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
         store.plan(FaultPlan.SOUND);
-        assertEquals(Manifest.Loose.ALLOWED, assertInstanceOf(Compaction.Result.Done.class, result).loose());
-        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
     }
 }

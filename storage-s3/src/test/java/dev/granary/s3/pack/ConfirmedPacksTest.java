@@ -13,10 +13,10 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -44,11 +44,11 @@ class ConfirmedPacksTest {
     private final Entry two = entries.entry(200);
     private final Queue<Runnable> behind = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
-    private final Packs packs = machine();
+    private final PackReader packs = machine();
 
-    private Packs machine() {
-        return new Packs(store, bucket.settings(Optional.empty()),
-                new Intervals(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), behind::add);
+    private PackReader machine() {
+        return new PackReader(store, bucket.settings(Optional.empty()),
+                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), behind::add);
     }
 
     private PackAnswer load(Id id) {
@@ -165,8 +165,8 @@ class ConfirmedPacksTest {
     void heldByAnotherPack() {
         PackInfo first = bucket.publish(one);
         PackInfo second = bucket.publish(one, two);
-        Packs other = machine();
-        for (Packs machine : List.of(packs, other)) { // both indexes are known then
+        PackReader other = machine();
+        for (PackReader machine : List.of(packs, other)) { // both indexes are known then
             assertInstanceOf(PackAnswer.Hit.class, machine.load(one.id(), store));
             assertInstanceOf(PackAnswer.Hit.class, machine.load(two.id(), store));
         }
@@ -263,13 +263,13 @@ class ConfirmedPacksTest {
         } else {
             bucket.intendToSeal();
         }
-        Manifest.Loose before = bucket.newest().loose();
+        PackManifest.Loose before = bucket.newest().loose();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
         compare();
         assertEquals(before, bucket.newest().loose());
         store.plan(FaultPlan.SOUND);
         compare();
-        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
     }
 
     @Test
@@ -291,7 +291,7 @@ class ConfirmedPacksTest {
         bucket.publish(one);
         bucket.seal();
         compare();
-        assertEquals(Manifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
     }
 
     @Test
@@ -305,7 +305,7 @@ class ConfirmedPacksTest {
 
     /** Answers that deny a read of packs, and of the hint, too, where that is said. */
     private ObjectStore denying(boolean isHintDenied) {
-        Failure no = new Failure(Failure.Kind.DENIED, 403, "", "Forbidden");
+        StoreFailure no = new StoreFailure(StoreFailure.Kind.DENIED, 403, "", "Forbidden");
         return new ForwardingStore(store) {
             @Override
             public HeadResult head(String key) {
@@ -324,21 +324,21 @@ class ConfirmedPacksTest {
     void presence() {
         PackInfo pack = bucket.publish(one);
         String key = TestPacks.KEYS.pack(pack.name());
-        assertEquals(TargetPacks.Presence.THERE, TargetPacks.presence(pack, TestPacks.KEYS, store));
-        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, denying(false)));
-        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, denying(true)));
+        assertEquals(TargetPackReader.Presence.THERE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, denying(false)));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
-        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // and found, when it is asked for again
-        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
         store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then nobody says
-        assertEquals(TargetPacks.Presence.UNKNOWN, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
-        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
         bucket.remove(pack);
         store.script(new Fault.Lost(DENIED)); // and absent, when it is asked for again
-        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
-        assertEquals(TargetPacks.Presence.GONE, TargetPacks.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
     }
 
     @Test
@@ -372,7 +372,7 @@ class ConfirmedPacksTest {
         PackInfo mine = bucket.publish(one);
         PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
         PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
-        assertInstanceOf(TargetPacks.Indexed.Ok.class, TargetPacks.fetchIndex(another, TestPacks.KEYS, IndexShelf.NONE, store));
-        assertInstanceOf(TargetPacks.Indexed.Lost.class, TargetPacks.fetchIndex(named, TestPacks.KEYS, IndexShelf.NONE, store));
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(another, TestPacks.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.Indexed.Lost.class, TargetPackReader.fetchIndex(named, TestPacks.KEYS, PackIndexCache.NONE, store));
     }
 }

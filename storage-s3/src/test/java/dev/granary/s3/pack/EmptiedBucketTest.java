@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.store.ObjectMarks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,9 +107,9 @@ class EmptiedBucketTest {
             for (int at = 0; at < requests; at++) {
                 begin("compaction " + anew + " " + at, 2);
                 requests = Math.max(requests, suspended(at, anew, () -> {
-                    Compaction compaction = bucket.compaction();
-                    if (compaction.plan(Duration.ofDays(1)) instanceof Compaction.Planned.Ready(CompactionPlan plan)) {
-                        compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+                    PackCompactor compaction = bucket.compaction();
+                    if (compaction.plan(Duration.ofDays(1)) instanceof PackCompactor.Planned.Ready(CompactionPlan plan)) {
+                        compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
                     }
                 }));
             }
@@ -125,9 +127,9 @@ class EmptiedBucketTest {
         publish(1);
         assertTrue(bucket.newest().number() > before);
         bucket.store.keys().forEach(bucket.store::remove);
-        Manifest old = new Manifest(57, Manifest.Loose.ALLOWED, List.of(), List.of());
-        bucket.store.place(TestPacks.KEYS.manifest(57), old.encode(), new Marks("00".repeat(16), ""));
-        bucket.store.place(TestPacks.KEYS.hint(), "57".getBytes(US_ASCII), Marks.NONE);
+        PackManifest old = new PackManifest(57, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        bucket.store.place(TestPacks.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
+        bucket.store.place(TestPacks.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
         publish(1);
         assertEquals(58, bucket.newest().number());
     }
@@ -148,21 +150,21 @@ class EmptiedBucketTest {
     @DisplayName("a hint that is cut on its way is none of a smaller number")
     void cutHint() {
         for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
-            String text = new String(ManifestChain.hintText(number), US_ASCII);
+            String text = new String(PackManifestChain.hintText(number), US_ASCII);
             for (int length = 0; length < text.length(); length++) {
-                bucket.store.place(TestPacks.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), Marks.NONE);
-                Optional<ManifestChain.Hint> hint = hint();
+                bucket.store.place(TestPacks.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), ObjectMarks.NONE);
+                Optional<PackManifestChain.Hint> hint = hint();
                 assertEquals(0, hint.orElseThrow().number());
             }
-            bucket.store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), Marks.NONE);
+            bucket.store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
             assertEquals(number, hint().orElseThrow().number());
         }
     }
 
-    private Optional<ManifestChain.Hint> hint() {
+    private Optional<PackManifestChain.Hint> hint() {
         try {
-            return new ManifestChain(bucket.store, TestPacks.KEYS, _ -> {}).hint();
-        } catch (NoAnswer e) {
+            return new PackManifestChain(bucket.store, TestPacks.KEYS, _ -> {}).hint();
+        } catch (NoAnswerException e) {
             throw new AssertionError(e);
         }
     }
@@ -172,7 +174,7 @@ class EmptiedBucketTest {
     void gap() {
         begin("gap", 3);
         long newest = bucket.newest().number();
-        bucket.store.place(TestPacks.KEYS.hint(), ManifestChain.hintText(newest - 2), Marks.NONE);
+        bucket.store.place(TestPacks.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
         bucket.store.remove(TestPacks.KEYS.manifest(newest - 1));
         List<Entry> more = publish(2);
         assertFound(more);
@@ -185,15 +187,15 @@ class EmptiedBucketTest {
         bucket.placeAlone(entry);
         PackInfo copy = bucket.publish(entry);
         BucketRemover remover = new BucketRemover(bucket.store, TestPacks.KEYS, bucket.log());
-        List<LooseEntry> alone = new ArrayList<>();
-        bucket.store.list(TestPacks.KEYS.loosePrefix(), object -> LooseEntry.of(object, TestPacks.KEYS.loosePrefix()).ifPresent(alone::add));
+        List<UnpackedEntry> alone = new ArrayList<>();
+        bucket.store.list(TestPacks.KEYS.loosePrefix(), object -> UnpackedEntry.of(object, TestPacks.KEYS.loosePrefix()).ifPresent(alone::add));
         bucket.store.remove(TestPacks.KEYS.hint());
         List<BucketRemover.Copied> copies = List.of(new BucketRemover.Copied(alone.getFirst(), copy));
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
-        Compaction compaction = bucket.compaction();
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        compaction.run(plan, Manifest.Loose.ALLOWED, _ -> {});
+        PackCompactor compaction = bucket.compaction();
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {});
         assertTrue(bucket.store.keys().contains(TestPacks.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));
         assertFound(List.of(entry));
@@ -221,7 +223,7 @@ class EmptiedBucketTest {
             byte[] body = one.store.body(TestPacks.KEYS.pack(pack.name()));
             one.remove(pack);
             assertFound(List.of(entry));
-            one.store.place(TestPacks.KEYS.pack(pack.name()), body, Marks.NONE);
+            one.store.place(TestPacks.KEYS.pack(pack.name()), body, ObjectMarks.NONE);
         }
     }
 

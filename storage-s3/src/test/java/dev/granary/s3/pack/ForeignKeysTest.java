@@ -10,8 +10,13 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.CompactionPlanner;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -73,7 +78,7 @@ class ForeignKeysTest {
             keys.add(key.substring(at));
         }
         for (String key : keys) {
-            LooseEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry ->
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry ->
                     assertEquals(TestPacks.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
             TestPacks.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(TestPacks.KEYS.pack(name), key));
         }
@@ -84,14 +89,14 @@ class ForeignKeysTest {
     void passedOver() throws Exception {
         MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(TestPacks.KEYS.packPrefix() + "ab" + "cd")).toList());
         TestPacks bucket = new TestPacks("ForeignKeysTest");
-        store.place(TestPacks.keyAlone(mine), TestPacks.encoded(mine), Marks.NONE);
-        Warming warming = new Warming(store, TestPacks.KEYS, IndexShelf.NONE);
-        WarmingPlan plan = warming.plan(Manifest.NONE, Warming.Alone.READ, _ -> true);
+        store.place(TestPacks.keyAlone(mine), TestPacks.encoded(mine), ObjectMarks.NONE);
+        BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());
         assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(TestPacks.KEYS.loosePrefix())), plan.alone()::toString);
         assertTrue(plan.alone().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
-        Compaction.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
-        assertTrue(assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
+        PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
+        assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
     }
 
     /** A bucket whose listings of entries never end; what it has listed is counted. */
@@ -125,10 +130,10 @@ class ForeignKeysTest {
     @DisplayName("S6 S12 a listing that does not end: a plan to warm has 100,000 entries, says what to do, and a sum of sizes that is not below zero")
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
-        Warming warming = new Warming(store, TestPacks.KEYS, IndexShelf.NONE);
-        WarmingPlan plan = warming.plan(Manifest.NONE, Warming.Alone.READ, _ -> true);
-        assertEquals(WarmingPlan.MAX_ALONE, plan.entriesAlone());
-        assertEquals(WarmingPlan.MAX_ALONE + 1, store.listed);
+        BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
+        assertEquals(BulkReadPlan.MAX_ALONE, plan.entriesAlone());
+        assertEquals(BulkReadPlan.MAX_ALONE + 1, store.listed);
         assertTrue(plan.unlisted().orElseThrow().contains("granary compact"), plan::toString);
         assertEquals(Long.MAX_VALUE, plan.bytes());
     }
@@ -137,8 +142,8 @@ class ForeignKeysTest {
     @DisplayName("S6 a listing that does not end: one run of a compaction folds 100,000 entries, and looks at 10,000 packs that nobody names")
     void endlessCompaction() {
         Endless store = new Endless(100);
-        Compaction.Planned planned = new TestPacks("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, planned, planned::toString).plan();
+        PackCompactor.Planned planned = new TestPacks("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
         assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
         assertEquals(CompactionPlanner.MAX_ALONE + 1 + 200_000, store.listed);
     }
@@ -146,16 +151,16 @@ class ForeignKeysTest {
     @Test
     @DisplayName("S12 sums of sizes stay at the greatest number, and sizes below zero count as none")
     void sums() {
-        assertEquals(Long.MAX_VALUE, Sizes.sum(LongStream.of(Long.MAX_VALUE, Long.MAX_VALUE)));
-        assertEquals(Long.MAX_VALUE, Sizes.sum(LongStream.of(1, Long.MAX_VALUE)));
-        assertEquals(5, Sizes.sum(LongStream.of(2, -16, 3)));
-        assertEquals(0, Sizes.sum(LongStream.empty()));
+        assertEquals(Long.MAX_VALUE, SizeSum.sum(LongStream.of(Long.MAX_VALUE, Long.MAX_VALUE)));
+        assertEquals(Long.MAX_VALUE, SizeSum.sum(LongStream.of(1, Long.MAX_VALUE)));
+        assertEquals(5, SizeSum.sum(LongStream.of(2, -16, 3)));
+        assertEquals(0, SizeSum.sum(LongStream.empty()));
     }
 
     @Test
     @DisplayName("S6 what was told is known by namespace and id, among a million")
     void told() {
-        ToldEntries told = new ToldEntries();
+        ListedEntrySet told = new ListedEntrySet();
         SplittableRandom random = Seed.random("ForeignKeysTest.told");
         byte[] digest = new byte[Sha256.BYTES];
         for (int i = 0; i < 1_000_000; i++) {

@@ -3,16 +3,16 @@ package dev.granary.s3.pack;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.util.function.Consumer;
 
 /** An object store that hands every request on, for tests that change one answer by overriding its method. Thread-safe if the other one is. */
-class ForwardingStore implements ObjectStore {
+public class ForwardingStore implements ObjectStore {
     private final ObjectStore to;
 
-    ForwardingStore(ObjectStore to) {
+    public ForwardingStore(ObjectStore to) {
         this.to = to;
     }
 
@@ -32,17 +32,17 @@ class ForwardingStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, Marks marks) {
+    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         return to.put(key, body, marks);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         return to.putIfAbsent(key, body, marks);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         return to.replaceIfMatch(key, etag, body, marks);
     }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.layout.TargetLayout;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -34,9 +35,9 @@ class GoldenPackTest {
         return builder.build();
     }
 
-    private static Manifest manifest() {
-        Manifest one = Manifest.NONE.plus(pack().info());
-        return new Manifest(2, Manifest.Loose.NONE, one.packs(), List.of(new Manifest.Retired(FIRST, 2)));
+    private static PackManifest manifest() {
+        PackManifest one = PackManifest.NONE.plus(pack().info());
+        return new PackManifest(2, PackManifest.Loose.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
     }
 
     private static byte[] file(String name) throws IOException {
@@ -53,10 +54,10 @@ class GoldenPackTest {
         int indexOffset = PackIndex.HEADER_BYTES + "entry oneanother entry".length();
         PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(golden, indexOffset, golden.length), indexOffset, NAMESPACE);
         PackIndex index = assertInstanceOf(PackIndex.Read.Ok.class, read).index();
-        Place first = index.find(FIRST).orElseThrow();
+        PackLocation first = index.find(FIRST).orElseThrow();
         assertEquals("entry one", new String(golden, (int) first.offset(), first.length(), US_ASCII));
         assertEquals(1_000_000_007L, first.compileNanos());
-        Place second = index.find(SECOND).orElseThrow();
+        PackLocation second = index.find(SECOND).orElseThrow();
         assertEquals("another entry", new String(golden, (int) second.offset(), second.length(), US_ASCII));
         assertEquals(2, index.size());
     }
@@ -66,10 +67,10 @@ class GoldenPackTest {
     void goldenManifest() throws IOException {
         byte[] golden = file("v1.manifest");
         assertArrayEquals(golden, manifest().encode());
-        Manifest read = assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(golden)).manifest();
+        PackManifest read = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(golden)).manifest();
         assertEquals(2, read.number());
-        assertEquals(Manifest.Loose.NONE, read.loose());
-        assertEquals(List.of(new Manifest.Retired(FIRST, 2)), read.retired());
+        assertEquals(PackManifest.Loose.NONE, read.loose());
+        assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());
         PackInfo pack = read.packs().getFirst();
         assertEquals(pack().info().name(), pack.name());
         assertEquals(1, pack.since());
@@ -79,7 +80,7 @@ class GoldenPackTest {
     @Test
     @DisplayName("K15 the keys of packs, manifests and the hint")
     void keys() {
-        PackKeys keys = new PackKeys("team/v1/", NAMESPACE);
+        TargetLayout keys = new TargetLayout("team/v1/", NAMESPACE);
         assertEquals("team/v1/opencl/some-device/p/" + FIRST.hex() + ".pack", keys.pack(FIRST));
         assertEquals("team/v1/opencl/some-device/m/0000000000000042", keys.manifest(42));
         assertEquals("team/v1/opencl/some-device/m/newest", keys.hint());

@@ -9,8 +9,8 @@ import dev.granary.cache.Damage;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.Marks;
-import dev.granary.s3.store.ServerDates;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ServerTimestamps;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,7 +28,7 @@ class HostilePacksTest {
 
     /** What a manifest says of a pack that consists of an index almost alone. The filter's bits do not matter. */
     private PackInfo info(int entries) {
-        IdFilter filter = IdFilter.of(new AbstractList<Sha256>() {
+        IdBloomFilter filter = IdBloomFilter.of(new AbstractList<Sha256>() {
             private final Sha256 same = TestPacks.hash(random);
 
             @Override
@@ -46,16 +46,16 @@ class HostilePacksTest {
                 0, filter);
     }
 
-    private static Manifest manifest(List<PackInfo> packs) {
-        return new Manifest(1, Manifest.Loose.ALLOWED, packs, List.of());
+    private static PackManifest manifest(List<PackInfo> packs) {
+        return new PackManifest(1, PackManifest.Loose.ALLOWED, packs, List.of());
     }
 
     @Test
     @DisplayName("T5 a manifest that tells of an index larger than any is refused before anything is read of the pack")
     void largeIndex() {
-        assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
-        Manifest.Read read = Manifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
-        assertEquals(Damage.CORRUPT, assertInstanceOf(Manifest.Read.Bad.class, read).damage());
+        assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
+        PackManifest.Read read = PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
+        assertEquals(Damage.CORRUPT, assertInstanceOf(PackManifest.Read.Bad.class, read).damage());
     }
 
     @Test
@@ -63,26 +63,26 @@ class HostilePacksTest {
     void manyEntries() {
         List<PackInfo> most = new ArrayList<>();
         PackInfo full = info(PackInfo.MAX_ENTRIES);
-        for (int i = 0; i < Manifest.MAX_ENTRIES / PackInfo.MAX_ENTRIES; i++) {
+        for (int i = 0; i < PackManifest.MAX_ENTRIES / PackInfo.MAX_ENTRIES; i++) {
             most.add(new PackInfo(TestPacks.hash(random), full.bytes(), full.indexOffset(), full.entries(), 0, full.filter()));
         }
-        Manifest readable = manifest(most);
+        PackManifest readable = manifest(most);
         assertTrue(readable.isReadable());
-        assertInstanceOf(Manifest.Read.Ok.class, Manifest.decode(readable.encode()));
-        Manifest larger = readable.plus(info(1));
-        assertEquals(Damage.TOO_LARGE, assertInstanceOf(Manifest.Read.Bad.class, Manifest.decode(larger.encode())).damage());
-        ManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new Manifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
-        assertTrue(assertInstanceOf(ManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
+        assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
+        PackManifest larger = readable.plus(info(1));
+        assertEquals(Damage.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
+        PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
+        assertTrue(assertInstanceOf(PackManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
     }
 
     @Test
     @DisplayName("T5 an index whose entries overlap, so that a few bytes are read again and again, is refused")
     void overlapping() {
-        List<Place> places = new ArrayList<>();
+        List<PackLocation> places = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            places.add(new Place(TestPacks.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
+            places.add(new PackLocation(TestPacks.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
         }
-        places.sort(Comparator.comparing(Place::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         long end = PackIndex.HEADER_BYTES + 100L;
         assertInstanceOf(PackIndex.Read.Ok.class,
                 PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE));
@@ -95,12 +95,12 @@ class HostilePacksTest {
         MemoryObjectStore endless = new MemoryObjectStore() {
             @Override
             public synchronized HeadResult head(String key) {
-                return new HeadResult.Found(1, "v", ServerDates.NONE, new Marks("00".repeat(16), ""));
+                return new HeadResult.Found(1, "v", ServerTimestamps.NONE, new ObjectMarks("00".repeat(16), ""));
             }
         };
         for (String hint : List.of("0", "1", Long.toString(Long.MAX_VALUE))) {
-            endless.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), Marks.NONE);
-            assertInstanceOf(ManifestLog.Newest.Unavailable.class, packs.log(endless).newest(Manifest.NONE));
+            endless.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
+            assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log(endless).newest(PackManifest.NONE));
         }
     }
 }

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.store.Failure;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import java.util.Arrays;
 import java.util.List;
@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /** Packs that are gone leave the manifest; a pack that is there never does, whatever a server answers once or twice. */
 class LostPackFinderTest {
-    private static final Failure DOWN = new Failure(Failure.Kind.SERVER, 503, "SlowDown", "");
-    private static final Failure DENIED = new Failure(Failure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+    private static final StoreFailure DOWN = new StoreFailure(StoreFailure.Kind.SERVER, 503, "SlowDown", "");
+    private static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
     private final TestPacks bucket = new TestPacks("LostPackFinderTest");
     private final TestEntries made = new TestEntries("LostPackFinderTest");
@@ -77,7 +77,7 @@ class LostPackFinderTest {
         }
 
         @Override
-        public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+        public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
             return answer;
         }
     }
@@ -88,7 +88,7 @@ class LostPackFinderTest {
         bucket.remove(pack());
         bucket.seal();
         bucket.publisher().forgetLost();
-        assertEquals(new Manifest(3, Manifest.Loose.NONE, List.of(), bucket.newest().retired()), bucket.newest());
+        assertEquals(new PackManifest(3, PackManifest.Loose.NONE, List.of(), bucket.newest().retired()), bucket.newest());
     }
 
     @Test
@@ -97,7 +97,7 @@ class LostPackFinderTest {
         PackInfo pack = pack();
         String key = TestPacks.KEYS.pack(pack.name());
         byte[] body = bucket.store.body(key);
-        bucket.store.place(key, Arrays.copyOf(body, body.length / 2), Marks.NONE);
+        bucket.store.place(key, Arrays.copyOf(body, body.length / 2), ObjectMarks.NONE);
         assertEquals(Set.of(pack.name()), lost(bucket.store, pack));
     }
 

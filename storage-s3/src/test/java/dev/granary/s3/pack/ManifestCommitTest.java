@@ -10,9 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
-import dev.granary.s3.pack.ManifestLog.Committed;
-import dev.granary.s3.store.Failure;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.pack.PackManifestLog.Committed;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -39,7 +39,7 @@ class ManifestCommitTest {
 
     private final TestPacks packs = new TestPacks("ManifestCommitTest");
     private final NotedStore store = packs.store;
-    private final ManifestLog log = packs.log();
+    private final PackManifestLog log = packs.log();
     private final PackInfo mine = TestPacks.info(packs.random(), 1);
     private final PackInfo other = TestPacks.info(packs.random(), 1);
 
@@ -49,7 +49,7 @@ class ManifestCommitTest {
 
     /** What becomes of the first commit where the requests that create it meet with {@code faults}. */
     private Committed commitWith(Fault... faults) {
-        store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+        store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         store.newNotes();
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
@@ -66,7 +66,7 @@ class ManifestCommitTest {
     @Test
     @DisplayName("the first commit of a target takes nine requests, and the hint is there before the manifest")
     void first() {
-        Manifest manifest = TestPacks.done(commit(mine));
+        PackManifest manifest = TestPacks.done(commit(mine));
         assertEquals(1, manifest.number());
         assertEquals(List.of("GET newest", "PUT newest", "GET newest", "HEAD m1", "LIST m/", "PUT m1",
                 "GET newest", "HEAD m2", "REPLACE newest"), store.newNotes());
@@ -89,7 +89,7 @@ class ManifestCommitTest {
                     own.add(TestPacks.info(packs.random(), 1));
                     names.add(own.getLast().name());
                 }
-                ManifestLog writer = packs.log();
+                PackManifestLog writer = packs.log();
                 writers.add(threads.submit(() -> {
                     start.await();
                     for (PackInfo pack : own) {
@@ -112,10 +112,10 @@ class ManifestCommitTest {
         assertEquals(all, committed().size());
         assertEquals(names, new HashSet<>(committed()));
         assertEquals(all + 1, store.keys().size());
-        Manifest before = Manifest.NONE;
+        PackManifest before = PackManifest.NONE;
         for (long number = 1; number <= all; number++) {
-            Manifest.Read read = Manifest.decode(store.body(TestPacks.KEYS.manifest(number)));
-            Manifest manifest = assertInstanceOf(Manifest.Read.Ok.class, read).manifest();
+            PackManifest.Read read = PackManifest.decode(store.body(TestPacks.KEYS.manifest(number)));
+            PackManifest manifest = assertInstanceOf(PackManifest.Read.Ok.class, read).manifest();
             assertEquals(before.packs().stream().map(PackInfo::name).toList(),
                     manifest.packs().subList(0, before.packs().size()).stream().map(PackInfo::name).toList());
             assertEquals(number, manifest.packs().getLast().since());
@@ -126,7 +126,7 @@ class ManifestCommitTest {
     @Test
     @DisplayName("R13 the reply was lost after the commit: recognised as mine, named once")
     void replyLost() {
-        for (Failure failure : List.of(TIMEOUT, ERROR_500)) {
+        for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.keys().forEach(store::remove);
             assertEquals(1, TestPacks.done(commitWith(new Fault.AnswerLost(failure))).number());
             assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.notes().subList(3, 9));
@@ -187,7 +187,7 @@ class ManifestCommitTest {
     void landedAllTheSame() {
         for (Fault fault : List.of(new Fault.Conflicting(Fault.Moment.AFTER), new Fault.PreconditionFailed(Fault.Moment.AFTER))) {
             store.keys().forEach(store::remove);
-            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
             BEFORE.forEach(_ -> store.script(new Fault.None()));
             store.script(fault);
             int[] plans = {0};
@@ -221,9 +221,9 @@ class ManifestCommitTest {
         Fault lost = new Fault.Lost(TIMEOUT);
         assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost, lost));
         assertInstanceOf(Committed.Unknown.class, commitWith(lost, lost, lost));
-        assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))));
         assertInstanceOf(Committed.Unknown.class, commitWith(lost, new Fault.Lost(DENIED)));
-        assertInstanceOf(Committed.Failed.class, commitWith(new Fault.Lost(Failure.of(Failure.Kind.SUSPENDED, "left alone"))));
+        assertInstanceOf(Committed.Failed.class, commitWith(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone"))));
         assertEquals(List.of(), committed());
         assertInstanceOf(Committed.Unknown.class, commitWith(new Fault.AnswerLost(TIMEOUT), lost, lost, lost));
         assertEquals(List.of(mine.name()), committed());
@@ -277,7 +277,7 @@ class ManifestCommitTest {
     }
 
     /** Commits where everything is removed after the first plan, so that the first manifest is created beside another chain; then {@code later} plans. */
-    private Committed commitBesideAnotherChain(Function<Manifest, Optional<Manifest>> later) {
+    private Committed commitBesideAnotherChain(Function<PackManifest, Optional<PackManifest>> later) {
         store.pass(YEARS);
         commitOthers();
         int[] plans = {0};
@@ -305,7 +305,7 @@ class ManifestCommitTest {
     @DisplayName("B4 a manifest of its own lies beside another chain, and no later plan can be carried out, or none is wanted: unknown")
     void astrayAndGivenUp() {
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
-        List<PackInfo> tooMany = Stream.generate(() -> TestPacks.info(packs.random(), 1)).limit(Manifest.MAX_ENTRIES + 1L).toList();
+        List<PackInfo> tooMany = Stream.generate(() -> TestPacks.info(packs.random(), 1)).limit(PackManifest.MAX_ENTRIES + 1L).toList();
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.loose()))));
     }
 
@@ -323,9 +323,9 @@ class ManifestCommitTest {
         commitOthers();
         byte[] hint = store.body(TestPacks.KEYS.hint());
         commitOthers();
-        store.place(TestPacks.KEYS.hint(), hint, Marks.NONE);
+        store.place(TestPacks.KEYS.hint(), hint, ObjectMarks.NONE);
         int[] pauses = {0};
-        ManifestLog unheard = new ManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+        PackManifestLog unheard = new PackManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
             switch (pauses[0]++) {
                 case 0 -> store.remove(TestPacks.KEYS.manifest(2));
                 case 1 -> commitOthers();
@@ -349,7 +349,7 @@ class ManifestCommitTest {
     /** Commits where nobody can say what became of the first manifests, then {@code meanwhile} happens, and other writers are faster from then on. */
     private Committed commitUnheard(int unheardOf, Runnable meanwhile, Fault... each) {
         int[] pauses = {0};
-        ManifestLog unheard = new ManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+        PackManifestLog unheard = new PackManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
             if (++pauses[0] == unheardOf) {
                 meanwhile.run();
             }
@@ -392,7 +392,7 @@ class ManifestCommitTest {
     void hintStaysBehind() {
         for (int i = 0; i < 20; i++) {
             TestPacks.done(commit(TestPacks.info(packs.random(), 1)));
-            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, Marks.NONE);
+            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         }
         assertEquals(20, committed().size());
     }

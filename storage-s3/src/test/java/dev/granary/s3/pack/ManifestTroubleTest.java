@@ -11,10 +11,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.lang.foreign.MemorySegment;
@@ -44,28 +45,28 @@ class ManifestTroubleTest {
     }
 
     private void hint(long number) {
-        store.place(TestPacks.KEYS.hint(), ManifestChain.hintText(number), Marks.NONE);
+        store.place(TestPacks.KEYS.hint(), PackManifestChain.hintText(number), ObjectMarks.NONE);
     }
 
-    private Manifest place(long number) {
-        return place(new Manifest(number, Manifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of()));
+    private PackManifest place(long number) {
+        return place(new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of()));
     }
 
-    private Manifest place(Manifest manifest) {
+    private PackManifest place(PackManifest manifest) {
         byte[] body = manifest.encode();
-        store.place(key(manifest.number()), body, new Marks("00".repeat(16), Sha256.of(body).hex()));
+        store.place(key(manifest.number()), body, new ObjectMarks("00".repeat(16), Sha256.of(body).hex()));
         return manifest;
     }
 
     /** Manifests 1 to {@code count}, and the hint. */
-    private Manifest chain(int count) {
+    private PackManifest chain(int count) {
         hint(count);
-        return LongStream.rangeClosed(1, count).mapToObj(this::place).reduce((_, last) -> last).orElse(Manifest.NONE);
+        return LongStream.rangeClosed(1, count).mapToObj(this::place).reduce((_, last) -> last).orElse(PackManifest.NONE);
     }
 
     /** Damages a manifest in the bucket. */
     private void damage(long number) {
-        store.place(key(number), new byte[77], new Marks("00".repeat(16), ""));
+        store.place(key(number), new byte[77], new ObjectMarks("00".repeat(16), ""));
     }
 
     private void damage(long first, long last) {
@@ -76,21 +77,21 @@ class ManifestTroubleTest {
         store.keys().forEach(store::remove);
     }
 
-    private Manifest newest(ObjectStore over, Manifest known) {
-        ManifestLog.Newest newest = packs.log(over).newest(known);
-        return assertInstanceOf(ManifestLog.Newest.Found.class, newest, newest::toString).manifest();
+    private PackManifest newest(ObjectStore over, PackManifest known) {
+        PackManifestLog.Newest newest = packs.log(over).newest(known);
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
     }
 
-    private static List<Sha256> names(Manifest manifest) {
+    private static List<Sha256> names(PackManifest manifest) {
         return manifest.packs().stream().map(PackInfo::name).toList();
     }
 
-    private ManifestLog log(ObjectStore over, Consumer<Duration> pause) {
-        return new ManifestLog(over, TestPacks.KEYS, packs.random(), pause);
+    private PackManifestLog log(ObjectStore over, Consumer<Duration> pause) {
+        return new PackManifestLog(over, TestPacks.KEYS, packs.random(), pause);
     }
 
     /** Commits one pack more; what happens in a pause is said. */
-    private ManifestLog.Committed commit(ObjectStore over, Runnable inPause) {
+    private PackManifestLog.Committed commit(ObjectStore over, Runnable inPause) {
         PackInfo pack = TestPacks.info(packs.random(), 1);
         return log(over, _ -> inPause.run()).commit(base -> {
             bases.add(base.number());
@@ -98,11 +99,11 @@ class ManifestTroubleTest {
         });
     }
 
-    private ManifestLog.Committed commit(ObjectStore over) {
+    private PackManifestLog.Committed commit(ObjectStore over) {
         return commit(over, () -> {});
     }
 
-    private static Manifest done(ManifestLog.Committed committed) {
+    private static PackManifest done(PackManifestLog.Committed committed) {
         return TestPacks.done(committed);
     }
 
@@ -119,7 +120,7 @@ class ManifestTroubleTest {
     }
 
     private static GetResult bytes(byte... bytes) {
-        return new GetResult.Found(MemorySegment.ofArray(bytes), "e", Marks.NONE);
+        return new GetResult.Found(MemorySegment.ofArray(bytes), "e", ObjectMarks.NONE);
     }
 
     /** Changes the answers to the creation of one manifest; the function gets the number of the attempt, from 1. */
@@ -131,7 +132,7 @@ class ManifestTroubleTest {
         AtomicInteger attempts = new AtomicInteger();
         return new ForwardingStore(to) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 return key.equals(key(number)) ? answer.apply(attempts.incrementAndGet()).orElseGet(() -> super.putIfAbsent(key, body, marks))
                         : super.putIfAbsent(key, body, marks);
             }
@@ -168,20 +169,20 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B8 what a process knows is the newest one only where the hint is not later, and the next number is free")
     void isNewest() {
-        Manifest two = chain(2);
+        PackManifest two = chain(2);
         assertEquals(Optional.of(true), packs.log().isNewest(two));
-        assertEquals(Optional.of(false), packs.log().isNewest(Manifest.NONE));
-        Manifest three = place(3);
+        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        PackManifest three = place(3);
         assertEquals(Optional.of(false), packs.log().isNewest(two));
         store.remove(key(3));
         hint(3);
         assertEquals(Optional.of(false), packs.log().isNewest(two));
         clear();
-        assertEquals(Optional.of(true), packs.log().isNewest(Manifest.NONE));
+        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
         assertEquals(Optional.of(false), packs.log().isNewest(three), "without a hint there is none");
         store.pass(YEARS);
         hint(0);
-        assertEquals(Optional.of(true), packs.log().isNewest(Manifest.NONE));
+        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
         assertTrue(done(commit(store)).number() > 1_000_000);
     }
 
@@ -190,11 +191,11 @@ class ManifestTroubleTest {
     void firstWithoutAdvancedHint() {
         store.pass(YEARS);
         silenceReplacing();
-        assertInstanceOf(ManifestLog.Committed.Done.class, commit(store));
+        assertInstanceOf(PackManifestLog.Committed.Done.class, commit(store));
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
-        assertEquals(Optional.of(false), packs.log().isNewest(Manifest.NONE));
-        assertEquals(1, newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE).packs().size(), "look-ups do not list");
+        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        assertEquals(1, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).packs().size(), "look-ups do not list");
     }
 
     /** The hint cannot be replaced, though all else can. */
@@ -214,21 +215,21 @@ class ManifestTroubleTest {
     @DisplayName("B4 a hint with a number that no manifest can have says nothing: the next manifest gets the next number")
     void hintBeyondAllNumbers() {
         chain(3);
-        store.place(TestPacks.KEYS.hint(), "9999999999999999".getBytes(US_ASCII), Marks.NONE);
+        store.place(TestPacks.KEYS.hint(), "9999999999999999".getBytes(US_ASCII), ObjectMarks.NONE);
         assertEquals(4, done(commit(store)).number());
-        assertEquals(4, newest(store, Manifest.NONE).number());
+        assertEquals(4, newest(store, PackManifest.NONE).number());
     }
 
     @Test
     @DisplayName("one wrong answer for the hint, or for the newest manifest: a look-up asks again, and finds all")
     void readerAsksAgain() {
-        Manifest last = chain(3);
+        PackManifest last = chain(3);
         store.pass(YEARS);
         hint(3);
         for (String wrong : List.of(TestPacks.KEYS.hint(), key(3))) {
             ObjectStore garbling = answering(wrong, (read, sound) -> read == 1 && sound instanceof GetResult.Found found
                     ? new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), found.etag(), found.dates(), found.marks()) : sound);
-            assertEquals(names(last), names(newest(new ManifestLogTest.ForLookUp(garbling), Manifest.NONE)), wrong);
+            assertEquals(names(last), names(newest(new PackManifestLogTest.ForLookUp(garbling), PackManifest.NONE)), wrong);
         }
     }
 
@@ -236,7 +237,7 @@ class ManifestTroubleTest {
     @DisplayName("D6 the newest manifest is damaged, and so is the one that a reader knows by now: it keeps what it knows, and nothing older")
     void knownOneDamagedSince() {
         chain(1);
-        Manifest known = place(2);
+        PackManifest known = place(2);
         hint(2);
         damage(2);
         damage(3);
@@ -246,14 +247,14 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("D6 B2 the newest manifest is damaged, the one before it gone, and absent is 403: the last sound one counts for readers and writers")
     void damagedAndGone() {
-        Manifest first = chain(1);
+        PackManifest first = chain(1);
         place(2);
         damage(3);
         hint(3);
         store.remove(key(2));
-        Manifest read = newest(new AcknowledgedPacksTest.WithoutListing(store), Manifest.NONE);
+        PackManifest read = newest(new AcknowledgedPacksTest.WithoutListing(store), PackManifest.NONE);
         assertEquals(names(first), names(read));
-        Manifest committed = done(commit(store));
+        PackManifest committed = done(commit(store));
         assertEquals(4, committed.number());
         assertTrue(names(committed).containsAll(names(first)));
         done(commit(new AcknowledgedPacksTest.WithoutListing(store)));
@@ -264,15 +265,15 @@ class ManifestTroubleTest {
     void allDamaged() {
         chain(1);
         damage(1);
-        ManifestLog.Newest whole = packs.log().confirmedWhole();
-        assertTrue(assertInstanceOf(ManifestLog.Newest.Unavailable.class, whole, whole::toString).cause().contains("damaged"));
+        PackManifestLog.Newest whole = packs.log().confirmedWhole();
+        assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, whole, whole::toString).cause().contains("damaged"));
         assertEquals(2, done(commit(store)).number());
     }
 
     @Test
     @DisplayName("D6 A3 the last seven manifests are damaged, and the one before them is sound, or gone, or damaged: it counts, or none does, or nobody can say")
     void manyDamaged() {
-        Manifest second = chain(2);
+        PackManifest second = chain(2);
         chain(9);
         place(second);
         damage(3, 9);
@@ -280,18 +281,18 @@ class ManifestTroubleTest {
         store.remove(key(10));
         hint(9);
         store.remove(key(2));
-        assertInstanceOf(ManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
+        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
         assertEquals(1, done(commit(store)).packs().size());
         store.remove(key(10));
         hint(9);
         damage(2);
-        assertInstanceOf(ManifestLog.Committed.Failed.class, commit(store));
+        assertInstanceOf(PackManifestLog.Committed.Failed.class, commit(store));
     }
 
     @Test
     @DisplayName("B4 the newest manifest is answered as something else each time, or as empty, or once wrong and then as absent: no writer steps back")
     void wrongAnswers() {
-        Manifest last = chain(2);
+        PackManifest last = chain(2);
         byte[] sound = last.encode();
         BiFunction<Integer, GetResult, GetResult> differently = (read, _) -> {
             byte[] bytes = sound.clone();
@@ -301,26 +302,26 @@ class ManifestTroubleTest {
         BiFunction<Integer, GetResult, GetResult> thenAbsent = (read, _) -> read % 3 == 1 ? differently.apply(read, GetResult.ABSENT) : GetResult.ABSENT;
         for (BiFunction<Integer, GetResult, GetResult> wrong
                 : List.<BiFunction<Integer, GetResult, GetResult>>of(differently, (_, _) -> bytes(), thenAbsent)) {
-            assertInstanceOf(ManifestLog.Committed.Failed.class, commit(answering(key(2), wrong)));
-            assertInstanceOf(ManifestLog.Newest.Unavailable.class, packs.log(answering(key(2), wrong)).confirmed());
+            assertInstanceOf(PackManifestLog.Committed.Failed.class, commit(answering(key(2), wrong)));
+            assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log(answering(key(2), wrong)).confirmed());
         }
-        assertEquals(names(last), names(newest(store, Manifest.NONE)));
+        assertEquals(names(last), names(newest(store, PackManifest.NONE)));
     }
 
     @Test
     @DisplayName("D6 a manifest that is longer than any is damaged in the bucket: the one before it counts")
     void tooLong() {
-        Manifest first = chain(1);
+        PackManifest first = chain(1);
         place(2);
         hint(2);
-        ObjectStore long2 = new ForwardingStore(answering(key(2), (_, _) -> new GetResult.TooLarge(Manifest.MAX_BYTES))) {
+        ObjectStore long2 = new ForwardingStore(answering(key(2), (_, _) -> new GetResult.TooLarge(PackManifest.MAX_BYTES))) {
             @Override
             public HeadResult head(String key) {
                 return super.head(key) instanceof HeadResult.Found found && key.equals(key(2))
-                        ? new HeadResult.Found(Manifest.MAX_BYTES + 1, found.etag(), found.dates(), found.marks()) : super.head(key);
+                        ? new HeadResult.Found(PackManifest.MAX_BYTES + 1, found.etag(), found.dates(), found.marks()) : super.head(key);
             }
         };
-        Manifest committed = done(commit(long2));
+        PackManifest committed = done(commit(long2));
         assertEquals(3, committed.number());
         assertTrue(names(committed).containsAll(names(first)));
     }
@@ -328,7 +329,7 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B5 the hint names a manifest that is gone, and a listing lags behind: what is found without it counts, also behind the last eight")
     void laggingListing() {
-        Manifest last = chain(7);
+        PackManifest last = chain(7);
         hint(9);
         ObjectStore blind = new ForwardingStore(store) {
             @Override
@@ -336,11 +337,11 @@ class ManifestTroubleTest {
                 return new ListResult.Complete(0);
             }
         };
-        assertEquals(names(last), names(newest(blind, Manifest.NONE)));
+        assertEquals(names(last), names(newest(blind, PackManifest.NONE)));
         LongStream.rangeClosed(20, 28).forEach(this::place);
         LongStream.rangeClosed(40, 48).forEach(this::place);
         hint(99);
-        assertEquals(48, newest(store, Manifest.NONE).number(), "of a listing the last ones");
+        assertEquals(48, newest(store, PackManifest.NONE).number(), "of a listing the last ones");
     }
 
     @Test
@@ -349,17 +350,17 @@ class ManifestTroubleTest {
         chain(5);
         hint(2);
         store.remove(key(3));
-        Manifest newest = place(6);
+        PackManifest newest = place(6);
         assertFalse(isLedTo(newest.number()));
         store.remove(TestPacks.KEYS.hint());
-        assertInstanceOf(ManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
+        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
     }
 
     private boolean isLedTo(long number) {
         try {
-            ManifestChain chain = new ManifestChain(store, TestPacks.KEYS, _ -> {});
+            PackManifestChain chain = new PackManifestChain(store, TestPacks.KEYS, _ -> {});
             return chain.isLedTo(number, chain.hint().orElseThrow());
-        } catch (NoAnswer e) {
+        } catch (NoAnswerException e) {
             throw new AssertionError(e);
         }
     }
@@ -368,7 +369,7 @@ class ManifestTroubleTest {
     @DisplayName("B4 everything is removed while a writer waits for its next attempt: it builds on nothing that it knew")
     void emptiedBetweenAttempts() {
         chain(2);
-        Manifest committed = done(commit(conflictOnce(), once(() -> List.of(key(1), key(2)).forEach(store::remove))));
+        PackManifest committed = done(commit(conflictOnce(), once(() -> List.of(key(1), key(2)).forEach(store::remove))));
         assertEquals(1, committed.packs().size());
         assertEquals(List.of(2L, 2L), bases, "the number goes on from the hint");
     }
@@ -379,7 +380,7 @@ class ManifestTroubleTest {
         chain(3);
         hint(2);
         store.beforeEach(onNote("GET m3", () -> store.remove(key(3))));
-        Manifest committed = done(commit(store));
+        PackManifest committed = done(commit(store));
         assertEquals(List.of(2L), bases);
         assertEquals(3, committed.number());
     }
@@ -387,7 +388,7 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B5 repairing the hint succeeds only if look-ups come to the manifest then")
     void repairHint() {
-        Manifest last = chain(3);
+        PackManifest last = chain(3);
         assertTrue(packs.log().repairHint(last));
         hint(1);
         assertTrue(packs.log().repairHint(last));
@@ -410,7 +411,7 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B4 B5 B8 a hint that is gone is written for what a listing leads to, for what it was built on, and for no other chain and no sealed manifest")
     void repairGoneHint() {
-        Manifest known = place(201);
+        PackManifest known = place(201);
         place(202);
         assertTrue(packs.log().repairHint(known));
         store.remove(TestPacks.KEYS.hint());
@@ -419,7 +420,7 @@ class ManifestTroubleTest {
         assertFalse(packs.log().repairHint(known), "another chain");
         assertFalse(store.keys().contains(TestPacks.KEYS.hint()));
         store.remove(key(300));
-        Manifest sealed = place(new Manifest(201, Manifest.Loose.NONE, known.packs(), List.of()));
+        PackManifest sealed = place(new PackManifest(201, PackManifest.Loose.NONE, known.packs(), List.of()));
         assertFalse(packs.log().repairHint(sealed), "entries may have been published alone meanwhile");
         assertFalse(store.keys().contains(TestPacks.KEYS.hint()));
     }
@@ -428,27 +429,27 @@ class ManifestTroubleTest {
     @DisplayName("B5 a rule has taken the manifest that the hint names, and some behind the next one: commits go on from the newest, and look-ups follow")
     void takenInBetween() {
         hint(5);
-        Manifest earlier = place(6);
+        PackManifest earlier = place(6);
         PackInfo pack = TestPacks.info(packs.random(), 1);
-        place(new Manifest(9, Manifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
-        assertEquals(6, newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE).number());
-        Manifest committed = done(commit(store));
+        place(new PackManifest(9, PackManifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
+        assertEquals(6, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).number());
+        PackManifest committed = done(commit(store));
         assertEquals(10, committed.number());
         assertEquals(List.of(9L), bases);
         assertTrue(names(committed).contains(pack.name()));
-        assertEquals(names(committed), names(newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE)));
+        assertEquals(names(committed), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
     }
 
     @Test
     @DisplayName("B4 the hint names a manifest that is gone, the next one began anew, and one of before is left: look-ups are not led back to that")
     void leftFromBefore() {
         hint(5);
-        Manifest anew = place(6);
-        Manifest before = place(10);
+        PackManifest anew = place(6);
+        PackManifest before = place(10);
         assertFalse(packs.log().repairHint(before));
         assertEquals("5", hintText());
-        assertEquals(names(anew), names(newest(new ManifestLogTest.ForLookUp(store), Manifest.NONE)));
-        assertFalse(commit(store) instanceof ManifestLog.Committed.Done);
+        assertEquals(names(anew), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
+        assertFalse(commit(store) instanceof PackManifestLog.Committed.Done);
         damage(6);
         assertFalse(packs.log().repairHint(before), "nobody knows what it had");
     }
@@ -456,7 +457,7 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B4 another process writes a hint that is gone first: its hint stays")
     void hintWrittenMeanwhile() {
-        Manifest last = chain(3);
+        PackManifest last = chain(3);
         store.remove(TestPacks.KEYS.hint());
         store.beforeEach(onNote("PUT newest", this::beginAnew));
         assertFalse(packs.log().repairHint(last));
@@ -468,7 +469,7 @@ class ManifestTroubleTest {
     void landsLateAndIsBuiltOn() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        Manifest committed = done(commit(keeping(sent), once(() -> {
+        PackManifest committed = done(commit(keeping(sent), once(() -> {
             land(sent);
             place(4);
             hint(4);
@@ -482,7 +483,7 @@ class ManifestTroubleTest {
     void hintSilentAfterRefusal() {
         chain(2);
         store.beforeEach(onNote("REPLACE newest", () -> silence(TestPacks.KEYS.hint()::equals)));
-        assertInstanceOf(ManifestLog.Committed.Unknown.class, commit(store));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test
@@ -499,7 +500,7 @@ class ManifestTroubleTest {
     void landsLateAndHintIsSilent() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        assertInstanceOf(ManifestLog.Committed.Unknown.class, commit(keeping(sent), once(() -> {
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(keeping(sent), once(() -> {
             land(sent);
             silence(TestPacks.KEYS.hint()::equals);
         })));
@@ -509,7 +510,7 @@ class ManifestTroubleTest {
     private ObjectStore keeping(List<byte[]> sent) {
         return new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.equals(key(3))) {
                     sent.add(body);
                     return WriteResult.CONFLICT;
@@ -521,7 +522,7 @@ class ManifestTroubleTest {
 
     private void land(List<byte[]> sent) {
         byte[] body = sent.getFirst();
-        store.place(key(3), body, new Marks("00".repeat(16), Sha256.of(body).hex()));
+        store.place(key(3), body, new ObjectMarks("00".repeat(16), Sha256.of(body).hex()));
     }
 
     @Test
@@ -529,7 +530,7 @@ class ManifestTroubleTest {
     void landsLateAndBegunAnew() {
         chain(2);
         List<byte[]> sent = new ArrayList<>();
-        Manifest committed = done(commit(keeping(sent), once(() -> {
+        PackManifest committed = done(commit(keeping(sent), once(() -> {
             clear();
             land(sent);
             beginAnew();
@@ -550,10 +551,10 @@ class ManifestTroubleTest {
             clear();
             bases.clear();
             chain(2);
-            Manifest committed = done(commit(conflictOnce(), once(() -> LongStream.rangeClosed(3, 2 + others).forEach(this::place))));
+            PackManifest committed = done(commit(conflictOnce(), once(() -> LongStream.rangeClosed(3, 2 + others).forEach(this::place))));
             assertEquals(3 + others, committed.number());
             assertEquals(List.of(2L, 2L + others), bases);
-            assertEquals(names(committed), names(newest(store, Manifest.NONE)));
+            assertEquals(names(committed), names(newest(store, PackManifest.NONE)));
         }
     }
 
@@ -561,24 +562,24 @@ class ManifestTroubleTest {
     @DisplayName("B3 409, nothing landed, and then there is nothing to do, or too much, or no answer: unknown, since it may still land; another's number: overtaken")
     void openAtTheEnd() {
         PackInfo pack = TestPacks.info(packs.random(), 1);
-        PackInfo huge = new PackInfo(pack.name(), pack.bytes(), pack.indexOffset(), Manifest.MAX_ENTRIES + 1, 0, pack.filter());
-        for (Function<Manifest, Optional<Manifest>> second
-                : List.<Function<Manifest, Optional<Manifest>>>of(_ -> Optional.empty(), base -> Optional.of(base.plus(huge)))) {
+        PackInfo huge = new PackInfo(pack.name(), pack.bytes(), pack.indexOffset(), PackManifest.MAX_ENTRIES + 1, 0, pack.filter());
+        for (Function<PackManifest, Optional<PackManifest>> second
+                : List.<Function<PackManifest, Optional<PackManifest>>>of(_ -> Optional.empty(), base -> Optional.of(base.plus(huge)))) {
             clear();
             chain(2);
-            assertInstanceOf(ManifestLog.Committed.Unknown.class, commitTwice(pack, second, () -> {}));
+            assertInstanceOf(PackManifestLog.Committed.Unknown.class, commitTwice(pack, second, () -> {}));
         }
         clear();
         chain(2);
-        assertInstanceOf(ManifestLog.Committed.Unknown.class, commitTwice(pack, base -> Optional.of(base.plus(pack)), () -> silence(_ -> true)));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commitTwice(pack, base -> Optional.of(base.plus(pack)), () -> silence(_ -> true)));
         store.plan(FaultPlan.SOUND);
-        assertInstanceOf(ManifestLog.Committed.Overtaken.class, commitTwice(pack, _ -> Optional.empty(), () -> {
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, commitTwice(pack, _ -> Optional.empty(), () -> {
             place(3);
             hint(3);
         }));
     }
 
-    private ManifestLog.Committed commitTwice(PackInfo pack, Function<Manifest, Optional<Manifest>> second, Runnable inPause) {
+    private PackManifestLog.Committed commitTwice(PackInfo pack, Function<PackManifest, Optional<PackManifest>> second, Runnable inPause) {
         AtomicInteger plans = new AtomicInteger();
         Runnable once = once(inPause);
         return log(conflictOnce(), _ -> once.run())
@@ -593,7 +594,7 @@ class ManifestTroubleTest {
                 ? new GetResult.Found(found.bytes().asSlice(0, 30), found.etag(), found.marks()) : sound);
         ObjectStore twice = new ForwardingStore(cutting) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 super.putIfAbsent(key, body, marks);
                 return super.putIfAbsent(key, body, marks); // a proxy sends it twice
             }
@@ -619,7 +620,7 @@ class ManifestTroubleTest {
             private int attempts;
 
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.equals(key(3)) && ++attempts < 3) {
                     return attempts == 1 ? WriteResult.failed(TIMEOUT) : WriteResult.CONFLICT;
                 }
@@ -634,10 +635,10 @@ class ManifestTroubleTest {
     @Test
     @DisplayName("B8 a sealed manifest that only a listing finds, and nothing to commit: the seal goes, since entries may have been published alone")
     void sealedAndUnled() {
-        place(new Manifest(1, Manifest.Loose.NONE, List.of(TestPacks.info(packs.random(), 1)), List.of()));
-        assertInstanceOf(ManifestLog.Committed.Overtaken.class, packs.log().commit(_ -> Optional.empty()));
-        Manifest after = newest(store, Manifest.NONE);
-        assertEquals(Manifest.Loose.ALLOWED, after.loose());
+        place(new PackManifest(1, PackManifest.Loose.NONE, List.of(TestPacks.info(packs.random(), 1)), List.of()));
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(_ -> Optional.empty()));
+        PackManifest after = newest(store, PackManifest.NONE);
+        assertEquals(PackManifest.Loose.ALLOWED, after.loose());
         assertEquals(1, after.packs().size());
     }
 
@@ -647,7 +648,7 @@ class ManifestTroubleTest {
         chain(3);
         hint(9);
         store.plan(FaultPlan.when(request -> request.key().equals(TestPacks.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
-        assertInstanceOf(ManifestLog.Committed.Failed.class, packs.log().commit(_ -> Optional.empty()));
+        assertInstanceOf(PackManifestLog.Committed.Failed.class, packs.log().commit(_ -> Optional.empty()));
     }
 
     @Test
@@ -659,7 +660,7 @@ class ManifestTroubleTest {
             clear();
             beginAnew();
         });
-        assertInstanceOf(ManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
             bases.add(base.number());
             anew.run();
             return Optional.empty();
@@ -672,7 +673,7 @@ class ManifestTroubleTest {
     void createdAndHintIsSilent() {
         chain(2);
         store.beforeEach(onNote("PUT m3", () -> silence(TestPacks.KEYS.hint()::equals)));
-        assertInstanceOf(ManifestLog.Committed.Unknown.class, commit(store));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test
@@ -685,7 +686,7 @@ class ManifestTroubleTest {
             beginAnew();
             store.plan(request -> request.key().equals(TestPacks.KEYS.hint()) && hints.incrementAndGet() > 1 ? new Fault.Lost(TIMEOUT) : new Fault.None());
         }));
-        assertInstanceOf(ManifestLog.Committed.Unknown.class, commit(store));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
     }
 
     @Test

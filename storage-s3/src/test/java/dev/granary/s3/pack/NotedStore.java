@@ -4,7 +4,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +41,7 @@ public final class NotedStore extends MemoryObjectStore {
     }
 
     /** How many bytes the largest range had that was asked for. */
-    long longestRange() {
+    public long longestRange() {
         synchronized (notes) {
             return longestRange;
         }
@@ -80,13 +80,13 @@ public final class NotedStore extends MemoryObjectStore {
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         note("PUT", key);
         return super.putIfAbsent(key, body, marks);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, Marks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
         note("REPLACE", key);
         return super.replaceIfMatch(key, etag, body, marks);
     }

@@ -82,7 +82,7 @@ class PackFormatTest {
         assertTrue(info.isIndexedBy(index));
         assertEquals(count, index.places().size());
         entries.forEach((id, bytes) -> {
-            Place place = index.find(id).orElseThrow();
+            PackLocation place = index.find(id).orElseThrow();
             assertArrayEquals(bytes, Arrays.copyOfRange(pack.body(), (int) place.offset(), (int) place.end()));
             assertEquals(PackIndex.crc(bytes, 0, bytes.length), place.checksum());
             assertEquals(id.prefix(), place.compileNanos());
@@ -91,7 +91,7 @@ class PackFormatTest {
         for (int i = 0; i < 1000; i++) {
             assertEquals(Optional.empty(), index.find(TestPacks.hash(random)));
         }
-        List<Place> places = index.places();
+        List<PackLocation> places = index.places();
         for (int i = 1; i < count; i++) {
             assertTrue(Arrays.compareUnsigned(places.get(i - 1).id().bytes(), places.get(i).id().bytes()) < 0, "not sorted");
         }
@@ -117,7 +117,7 @@ class PackFormatTest {
         Pack pack = builder.build();
         PackIndex index = index(tail(pack), pack.info().indexOffset());
         assertEquals(1, index.find(small).orElseThrow().length());
-        Place place = index.find(large).orElseThrow();
+        PackLocation place = index.find(large).orElseThrow();
         assertTrue(Arrays.equals(most, 0, most.length, pack.body(), (int) place.offset(), (int) place.end()));
     }
 

@@ -57,10 +57,10 @@ class PackFuzzTest {
     @Test
     @DisplayName("Fuzz: a manifest is sound or not, and a sound one is written as it was read")
     void manifest() {
-        Manifest small = new Manifest(7, Manifest.Loose.ALLOWED, List.of(TestPacks.info(random, 1)), List.of(new Manifest.Retired(TestPacks.hash(random), 3)));
-        Manifest more = new Manifest(9, Manifest.Loose.NONE, List.of(TestPacks.info(random, 3), TestPacks.info(random, 20)), List.of());
-        Fuzzer.run(FuzzTarget.of("manifest", List.of(small.encode(), more.encode(), Manifest.NONE.encode()), bytes -> {
-            if (Manifest.decode(bytes) instanceof Manifest.Read.Ok(Manifest read)) {
+        PackManifest small = new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(random, 1)), List.of(new PackManifest.Retired(TestPacks.hash(random), 3)));
+        PackManifest more = new PackManifest(9, PackManifest.Loose.NONE, List.of(TestPacks.info(random, 3), TestPacks.info(random, 20)), List.of());
+        Fuzzer.run(FuzzTarget.of("manifest", List.of(small.encode(), more.encode(), PackManifest.NONE.encode()), bytes -> {
+            if (PackManifest.decode(bytes) instanceof PackManifest.Read.Ok(PackManifest read)) {
                 assertArrayEquals(bytes, read.encode());
                 assertTrue(read.entries() >= 0 && read.bytes() >= 0, read::toString);
                 read.packs().forEach(info -> assertTrue(info.indexBytes() > 0, info::toString));
@@ -76,7 +76,7 @@ class PackFuzzTest {
         Fuzzer.run(FuzzTarget.of("pack index", tails, bytes -> {
             long offset = bytes.length < PackIndex.FOOTER_BYTES ? 32 : ByteBuffer.wrap(bytes).getLong(bytes.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT);
             if (PackIndex.decode(bytes, offset, TestPacks.NAMESPACE) instanceof PackIndex.Read.Ok(PackIndex index)) {
-                for (Place place : index.places()) {
+                for (PackLocation place : index.places()) {
                     assertTrue(place.offset() >= PackIndex.HEADER_BYTES && place.end() <= offset && place.length() > 0, place::toString);
                     assertEquals(Optional.of(place), index.find(place.id()));
                 }
@@ -99,10 +99,10 @@ class PackFuzzTest {
     @Test
     @DisplayName("Fuzz: a filter is there or too short, and answers for any id")
     void filter() {
-        ByteBuffer seed = ByteBuffer.allocate(IdFilter.of(List.of(TestPacks.hash(random))).byteSize());
-        IdFilter.of(List.of(TestPacks.hash(random))).writeTo(seed);
+        ByteBuffer seed = ByteBuffer.allocate(IdBloomFilter.of(List.of(TestPacks.hash(random))).byteSize());
+        IdBloomFilter.of(List.of(TestPacks.hash(random))).writeTo(seed);
         Sha256 any = TestPacks.hash(random);
-        Fuzzer.run(FuzzTarget.of("id filter", List.of(seed.array()), bytes -> IdFilter.readFrom(ByteBuffer.wrap(bytes)).mayContain(any))
+        Fuzzer.run(FuzzTarget.of("id filter", List.of(seed.array()), bytes -> IdBloomFilter.readFrom(ByteBuffer.wrap(bytes)).mayContain(any))
                 .throwing(BufferUnderflowException.class));
     }
 
@@ -115,7 +115,7 @@ class PackFuzzTest {
         Fuzzer.run(FuzzTarget.of("listed keys", seeds, bytes -> {
             String key = new String(bytes, StandardCharsets.UTF_8);
             TestPacks.KEYS.nameOfPack(key).ifPresent(pack -> assertEquals(TestPacks.KEYS.pack(pack), key));
-            LooseEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry -> {
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry -> {
                 String hex = entry.id().hex();
                 assertEquals(TestPacks.KEYS.loosePrefix() + hex.substring(0, 2) + "/" + hex, key);
             });

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
-/** Reads stored packs and manifests for tests of other packages, and puts {@link Packs} under a test's clock and threads. */
+/** Reads stored packs and manifests for tests of other packages, and puts {@link PackReader} under a test's clock and threads. */
 public final class PackInspector {
     private static final int INDEX_OFFSET_AT = 16;
 
@@ -20,15 +20,10 @@ public final class PackInspector {
      *
      * @param executor runs what is done behind the callers
      */
-    public static void control(Packs packs, LongSupplier wallMillis, Executor executor) {
-        Intervals own = (Intervals) get(packs, "intervals");
-        set(packs, "intervals", new Intervals(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
+    public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
+        RefreshSchedule own = (RefreshSchedule) get(packs, "intervals");
+        set(packs, "intervals", new RefreshSchedule(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
         set(packs, "executor", executor);
-    }
-
-    /** A reading with one thread: several threads would send their requests in any order. */
-    public static Warming oneAtATime(Warming warming) {
-        return warming.inOneThread();
     }
 
     private static Object get(Object of, String name) {
@@ -58,8 +53,8 @@ public final class PackInspector {
     }
 
     /** The manifest in these bytes; empty if they are none. */
-    public static Optional<Manifest> manifest(byte[] body) {
-        return Manifest.decode(body) instanceof Manifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
+    public static Optional<PackManifest> manifest(byte[] body) {
+        return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty();
     }
 
     /** The hashes of the ids of a pack's entries; empty if its index cannot be read. */
@@ -72,7 +67,7 @@ public final class PackInspector {
             return List.of();
         }
         return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
-                ? ok.index().places().stream().map(Place::id).toList()
+                ? ok.index().places().stream().map(PackLocation::id).toList()
                 : List.of();
     }
 }

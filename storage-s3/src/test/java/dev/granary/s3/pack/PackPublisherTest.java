@@ -14,7 +14,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import java.time.Duration;
 import java.time.Instant;
@@ -52,7 +52,7 @@ class PackPublisherTest {
     }
 
     private void assertAllHit(List<Entry> all) {
-        Packs packs = new Packs(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
+        PackReader packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(5), () -> 0);
         for (Entry entry : all) {
             PackAnswer answer = packs.load(entry.id(), store);
             assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
@@ -312,7 +312,7 @@ class PackPublisherTest {
         for (boolean isCut : List.of(true, false)) {
             PackPublisher lied = bucket.publisher(new ForwardingStore(store) {
                 @Override
-                public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+                public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                     if (!key.endsWith(".pack")) {
                         return super.putIfAbsent(key, body, marks);
                     }
@@ -333,7 +333,7 @@ class PackPublisherTest {
     void brokenStore() {
         PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 throw new IllegalStateException("of a test");
             }
         });
@@ -349,7 +349,7 @@ class PackPublisherTest {
         AtomicInteger commits = new AtomicInteger();
         PackPublisher late = bucket.publisher(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
                     store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
                 }
@@ -371,7 +371,7 @@ class PackPublisherTest {
         AtomicInteger commits = new AtomicInteger();
         PackPublisher limited = bucket.publisher(new AcknowledgedPacksTest.WithoutListing(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, Marks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
                 WriteResult result = super.putIfAbsent(key, body, marks);
                 if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
                     store.keys().stream().filter(name -> name.endsWith(".pack")).forEach(store::remove);

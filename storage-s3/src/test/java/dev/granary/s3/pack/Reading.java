@@ -11,17 +11,17 @@ import java.util.List;
 import java.util.Optional;
 
 /** Looks entries of a {@link TestPacks} up as the bucket tier does: in the packs, then alone. Keeps the manifest that it read first. Thread-safe. */
-final class Reading implements AutoCloseable {
+public final class Reading implements AutoCloseable {
     private final MemoryObjectStore store;
-    private final Packs packs;
+    private final PackReader packs;
 
     /** A machine that has read nothing yet. */
-    Reading(TestPacks bucket) {
+    public Reading(TestPacks bucket) {
         this.store = bucket.store;
-        this.packs = new Packs(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
+        this.packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
     }
 
-    LoadResult load(Entry entry) {
+    public LoadResult load(Entry entry) {
         return switch (packs.load(entry.id(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
             case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
@@ -39,7 +39,7 @@ final class Reading implements AutoCloseable {
     }
 
     /** Those of the entries that are not found with their own bytes. */
-    List<Entry> lost(List<Entry> all) {
+    public List<Entry> lost(List<Entry> all) {
         return all.stream().filter(entry -> !(load(entry) instanceof LoadResult.Hit hit && hit.entry().binaries().equals(entry.binaries()))).toList();
     }
 

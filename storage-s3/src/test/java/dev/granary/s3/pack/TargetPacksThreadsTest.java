@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -27,8 +27,8 @@ class TargetPacksThreadsTest {
     private final TestPacks bucket = new TestPacks("TargetPacksThreadsTest");
     private final NotedStore store = bucket.store;
     private final TestEntries entries = new TestEntries("TargetPacksThreadsTest");
-    private final Packs packs = new Packs(store, bucket.settings(Optional.empty()),
-            new Intervals(Duration.ofMinutes(1), Duration.ofMinutes(1), () -> 0, () -> 0, bucket.random()), Runnable::run);
+    private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
+            new RefreshSchedule(Duration.ofMinutes(1), Duration.ofMinutes(1), () -> 0, () -> 0, bucket.random()), Runnable::run);
     private final CyclicBarrier together = new CyclicBarrier(THREADS);
 
     private void meet() {
@@ -102,7 +102,7 @@ class TargetPacksThreadsTest {
             if (round % 3 == 0) {
                 bucket.remove(pack);
             } else if (round % 3 == 1) {
-                store.place(TestPacks.KEYS.pack(pack.name()), entries.bytes(100), Marks.NONE);
+                store.place(TestPacks.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
             }
             List<PackAnswer> answers = loadAll(all);
             for (int i = 0; i < THREADS; i++) {
@@ -111,7 +111,7 @@ class TargetPacksThreadsTest {
                 }
             }
         }
-        assertInstanceOf(PackAnswer.Hit.class, new Packs(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(1),
+        assertInstanceOf(PackAnswer.Hit.class, new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(1),
                 () -> 0).load(all.getFirst().id(), store));
     }
 }

@@ -10,8 +10,11 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.PutId;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -29,8 +32,8 @@ public final class TestPacks {
     /** What all keys begin with. */
     static final String ROOT = "v1/";
 
-    static final String NAMESPACE = TestEntries.TARGET.path();
-    static final PackKeys KEYS = new PackKeys(ROOT, NAMESPACE);
+    public static final String NAMESPACE = TestEntries.TARGET.path();
+    public static final TargetLayout KEYS = new TargetLayout(ROOT, NAMESPACE);
 
     /** The bucket. */
     public final NotedStore store = new NotedStore();
@@ -42,16 +45,16 @@ public final class TestPacks {
         this.random = new Random(Seed.random(test).nextLong());
     }
 
-    RandomGenerator random() {
+    public RandomGenerator random() {
         return random;
     }
 
-    ManifestLog log() {
+    public PackManifestLog log() {
         return log(store);
     }
 
-    ManifestLog log(ObjectStore over) {
-        return new ManifestLog(over, KEYS, random, _ -> {});
+    public PackManifestLog log(ObjectStore over) {
+        return new PackManifestLog(over, KEYS, random, _ -> {});
     }
 
     PackPublisher publisher() {
@@ -59,28 +62,28 @@ public final class TestPacks {
     }
 
     PackPublisher publisher(ObjectStore over) {
-        return new PackPublisher(over, KEYS, IndexShelf.NONE, random, _ -> {});
+        return new PackPublisher(over, KEYS, PackIndexCache.NONE, random, _ -> {});
     }
 
-    Compaction compaction() {
+    public PackCompactor compaction() {
         return compaction(store);
     }
 
-    Compaction compaction(ObjectStore over) {
-        return new Compaction(over, KEYS, IndexShelf.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
+    PackCompactor compaction(ObjectStore over) {
+        return new PackCompactor(over, KEYS, PackIndexCache.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
     }
 
     /** Compacts, and commits that nothing lies outside of packs. */
-    public Compaction.Result compactAndSeal() {
+    public PackCompactor.Result compactAndSeal() {
         return compactAndSeal(() -> {});
     }
 
     /** The same, where something happens between its look at the bucket and its commit. */
-    public Compaction.Result compactAndSeal(Runnable meanwhile) {
-        Compaction compaction = compaction();
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+    public PackCompactor.Result compactAndSeal(Runnable meanwhile) {
+        PackCompactor compaction = compaction();
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         meanwhile.run();
-        return compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
     }
 
     /** Publishes an entry in a pack, as a publisher does. */
@@ -93,9 +96,9 @@ public final class TestPacks {
     }
 
     /** Compacts and seals, where an entry comes to lie alone after the plan, and one listing, counted from that of the plan as 1, does not show it. */
-    public Compaction.Result compactAndSealWithLag(int lagging, Entry unseen) {
+    public PackCompactor.Result compactAndSealWithLag(int lagging, Entry unseen) {
         int[] listings = {0};
-        Compaction compaction = compaction(new ForwardingStore(store) {
+        PackCompactor compaction = compaction(new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
                 boolean isLagging = prefix.equals(KEYS.loosePrefix()) && ++listings[0] == lagging;
@@ -106,35 +109,35 @@ public final class TestPacks {
                 });
             }
         });
-        CompactionPlan plan = assertInstanceOf(Compaction.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         placeAlone(unseen);
-        return compaction.run(plan, Manifest.Loose.NONE, _ -> {});
+        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
     }
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base -> Optional.of(base.saying(Manifest.Loose.SEALING))));
+        done(log().commit(base -> Optional.of(base.saying(PackManifest.Loose.SEALING))));
     }
 
     /** Puts an entry into the bucket that lies alone. */
     public void placeAlone(Entry entry) {
-        store.place(keyAlone(entry), encoded(entry), Marks.NONE);
+        store.place(keyAlone(entry), encoded(entry), ObjectMarks.NONE);
     }
 
-    static String keyAlone(Entry entry) {
+    public static String keyAlone(Entry entry) {
         String name = entry.id().hash().hex();
         return KEYS.loosePrefix() + name.substring(0, 2) + "/" + name;
     }
 
-    IndexShelf shelf(Path directory) {
-        return new IndexShelf(directory.resolve(NAMESPACE), random);
+    public PackIndexCache shelf(Path directory) {
+        return new PackIndexCache(directory.resolve(NAMESPACE), random);
     }
 
-    Packs.Settings settings(Optional<Path> shelves) {
-        return new Packs.Settings(ROOT, shelves, random, (Duration _) -> {});
+    PackReader.Settings settings(Optional<Path> shelves) {
+        return new PackReader.Settings(ROOT, shelves, random, (Duration _) -> {});
     }
 
-    static byte[] encoded(Entry entry) {
+    public static byte[] encoded(Entry entry) {
         return EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
     }
 
@@ -143,7 +146,7 @@ public final class TestPacks {
         return pack(List.of(entries));
     }
 
-    Pack pack(List<Entry> entries) {
+    public Pack pack(List<Entry> entries) {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
         entries.forEach(entry -> builder.add(entry.id().hash(), encoded(entry), entry.compileTime().toNanos()));
         return builder.build();
@@ -154,18 +157,18 @@ public final class TestPacks {
         return publish(pack(entries));
     }
 
-    PackInfo publish(Pack pack) {
+    public PackInfo publish(Pack pack) {
         place(pack);
         commit(pack.info());
         return pack.info();
     }
 
     /** Puts a pack into the bucket; no manifest names it yet. */
-    void place(Pack pack) {
-        store.place(KEYS.pack(pack.info().name()), pack.body(), Marks.NONE);
+    public void place(Pack pack) {
+        store.place(KEYS.pack(pack.info().name()), pack.body(), ObjectMarks.NONE);
     }
 
-    Manifest commit(PackInfo pack) {
+    PackManifest commit(PackInfo pack) {
         return done(log().commit(base -> Optional.of(base.plus(pack))));
     }
 
@@ -186,7 +189,7 @@ public final class TestPacks {
 
     /** Commits that nothing lies outside of packs. */
     public void seal() {
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), Manifest.Loose.NONE))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.Loose.NONE))));
     }
 
     /** Removes a pack from the bucket, behind the back of the manifest. */
@@ -198,33 +201,33 @@ public final class TestPacks {
     public void damage(PackInfo pack, Entry entry) {
         byte[] body = store.body(KEYS.pack(pack.name()));
         PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
-        Place place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        PackLocation place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
         body[(int) place.end() - 1] ^= 1;
-        store.place(KEYS.pack(pack.name()), body, Marks.NONE);
+        store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
     }
 
     /** The manifests and packs as they are now; the requests for it are not written down. */
-    public Manifest newest() {
+    public PackManifest newest() {
         NotedStore copy = new NotedStore();
         store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
-        return assertInstanceOf(ManifestLog.Newest.Found.class, log(copy).newest(Manifest.NONE)).manifest();
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE)).manifest();
     }
 
-    static Manifest done(ManifestLog.Committed committed) {
-        return assertInstanceOf(ManifestLog.Committed.Done.class, committed, committed::toString).manifest();
+    static PackManifest done(PackManifestLog.Committed committed) {
+        return assertInstanceOf(PackManifestLog.Committed.Done.class, committed, committed::toString).manifest();
     }
 
-    static Sha256 hash(RandomGenerator random) {
+    public static Sha256 hash(RandomGenerator random) {
         byte[] bytes = new byte[Sha256.BYTES];
         random.nextBytes(bytes);
         return Sha256.ofDigest(bytes);
     }
 
     /** What a manifest says of a pack that is nowhere. */
-    static PackInfo info(RandomGenerator random, int entries) {
+    public static PackInfo info(RandomGenerator random, int entries) {
         List<Sha256> ids = Stream.generate(() -> hash(random)).limit(entries).toList();
         long indexOffset = PackIndex.HEADER_BYTES + 100L * entries;
         long bytes = indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
-        return new PackInfo(hash(random), bytes, indexOffset, entries, 0, IdFilter.of(ids));
+        return new PackInfo(hash(random), bytes, indexOffset, entries, 0, IdBloomFilter.of(ids));
     }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class StallDetectorTest {
     private static final int ENOUGH = 1024;
 
-    private final Traffic traffic = new Traffic();
+    private final TrafficCounter traffic = new TrafficCounter();
 
     @Test
     @DisplayName("S5 bytes that drip are no progress: each 1,024 are, however they come, and the head of an answer is none of a bucket")

@@ -1,6 +1,6 @@
 package dev.granary.it.bench.bucket;
 
-import dev.granary.s3.store.BucketConnection;
+import dev.granary.s3.store.ConnectionSettings;
 import java.time.Duration;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
@@ -24,7 +24,7 @@ final class BareClient {
     private BareClient() {}
 
     /** The HTTP client that the bucket tier uses. */
-    static SdkHttpClient.Builder<?> apache(BucketConnection connection) {
+    static SdkHttpClient.Builder<?> apache(ConnectionSettings connection) {
         return Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
                 .connectionTimeout(connection.connectTimeout())
@@ -33,25 +33,25 @@ final class BareClient {
                 .connectionMaxIdleTime(Duration.ofSeconds(30));
     }
 
-    static S3Client open(BucketConnection connection, SdkHttpClient.Builder<?> http) {
+    static S3Client open(ConnectionSettings connection, SdkHttpClient.Builder<?> http) {
         return settings(S3Client.builder(), connection).httpClientBuilder(http).build();
     }
 
     /** The asynchronous client, its HTTP client yet to be chosen. */
-    static S3AsyncClientBuilder async(BucketConnection connection) {
+    static S3AsyncClientBuilder async(ConnectionSettings connection) {
         return settings(S3AsyncClient.builder(), connection);
     }
 
-    static AwsCredentialsProvider credentials(BucketConnection connection) {
-        BucketConnection.Credentials known = connection.credentials().orElseThrow();
+    static AwsCredentialsProvider credentials(ConnectionSettings connection) {
+        ConnectionSettings.Credentials known = connection.credentials().orElseThrow();
         return StaticCredentialsProvider.create(AwsBasicCredentials.create(known.accessKey(), known.secretKey()));
     }
 
-    static Region region(BucketConnection connection) {
+    static Region region(ConnectionSettings connection) {
         return Region.of(connection.region().orElseThrow());
     }
 
-    private static <B extends S3BaseClientBuilder<B, C> & AwsClientBuilder<B, C>, C> B settings(B builder, BucketConnection connection) {
+    private static <B extends S3BaseClientBuilder<B, C> & AwsClientBuilder<B, C>, C> B settings(B builder, ConnectionSettings connection) {
         return builder.region(region(connection))
                 .endpointOverride(connection.endpoint().orElseThrow())
                 .credentialsProvider(credentials(connection))

@@ -1,7 +1,7 @@
 package dev.granary.it.bench.bucket;
 
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
@@ -29,7 +29,7 @@ record Calibration(Sample small, Sample loose, Sample part) {
         S3Config config = way.config("").requestTimeout(longest).loadDeadline(longest).build();
         SplittableRandom random = new SplittableRandom(seed);
         List<byte[]> loose = IntStream.range(0, LOOSE_OBJECTS).mapToObj(_ -> bytes((int) sizes.meanEntry(), random)).toList();
-        try (ObjectStore store = ObjectStores.open(config)) {
+        try (ObjectStore store = ObjectStoreFactory.open(config)) {
             Filling.put(store, PREFIX + "small", bytes(SMALL_BYTES, random));
             Filling.put(store, PREFIX + "pack", bytes((int) sizes.pack(), random));
             Team.run(FleetPlan.LOOSE_AT_ONCE, LOOSE_OBJECTS, index -> Filling.put(store, Turn.key(PREFIX + "loose", index), loose.get(index)));

@@ -2,13 +2,13 @@ package dev.granary.it.bench.bucket;
 
 import dev.granary.cache.StoreResult;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.PackedBucket;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.Marks;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import java.io.ByteArrayOutputStream;
@@ -61,7 +61,7 @@ final class Filling {
     /** Publishes all of {@code material} in packs below {@code prefix}. */
     void packed(String prefix, Material material) throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
-        try (PackedBucket bucket = PackedBucket.open(way.config(prefix).build())) {
+        try (BulkBucket bucket = BulkBucket.open(way.config(prefix).build())) {
             PackPublisher publisher = bucket.publisher(material.namespace());
             Team.run(PACKERS, material.count(), index -> publisher.add(material.entry(index), result -> {
                 if (result instanceof StoreResult.Stored) {
@@ -94,7 +94,7 @@ final class Filling {
 
     private long object(String namespace) throws IOException {
         S3Config config = way.config("").requestTimeout(LONGEST_REQUEST).loadDeadline(LONGEST_REQUEST).build();
-        try (ObjectStore store = ObjectStores.open(config)) {
+        try (ObjectStore store = ObjectStoreFactory.open(config)) {
             List<ObjectStore.Listed> packs = new ArrayList<>();
             String prefix = PACKED + "/v1/" + namespace + "/p/";
             if (!(store.list(prefix, packs::add) instanceof ListResult.Complete)) {
@@ -114,7 +114,7 @@ final class Filling {
 
     /** Writes an object. */
     static void put(ObjectStore store, String key, byte[] body) throws IOException {
-        WriteResult result = store.put(key, body, Marks.NONE);
+        WriteResult result = store.put(key, body, ObjectMarks.NONE);
         if (!(result instanceof WriteResult.Done)) {
             throw new IOException("The object " + key + " cannot be written: " + result);
         }

@@ -1,9 +1,9 @@
 package dev.granary.it.bench.bucket;
 
 import dev.granary.cache.LoadResult;
-import dev.granary.local.LocalConfig;
-import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,7 +19,7 @@ final class Installed {
      * @throws IOException if one does not hit, or has other bytes
      */
     static void requireAll(Material material, Path directory) throws IOException {
-        try (LocalTier tier = LocalTier.open(LocalConfig.builder(directory).capacityBytes(WarmCommand.capacityMebibytes(material) << 20).build())) {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(WarmCommand.capacityMebibytes(material) << 20).build())) {
             for (int index = 0; index < material.count(); index++) {
                 try (Arena arena = Arena.ofConfined()) {
                     LoadResult found = tier.load(material.id(index), arena);

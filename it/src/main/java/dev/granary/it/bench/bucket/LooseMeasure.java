@@ -7,8 +7,8 @@ import dev.granary.cache.format.Verification;
 import dev.granary.it.bench.Goal;
 import dev.granary.it.bench.Section;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.ObjectStores;
-import dev.granary.s3.S3Config;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
@@ -61,7 +61,7 @@ final class LooseMeasure {
     private void measure(Way way, Material alone) throws IOException {
         S3Config config = way.config(PREFIX).build();
         try (S3Client bare = BareClient.open(config.connection(), BareClient.apache(config.connection()));
-                ObjectStore store = ObjectStores.open(config);
+                ObjectStore store = ObjectStoreFactory.open(config);
                 BucketTier tier = BucketTier.open(config)) {
             Turns turns = new Turns(bare, store, tier, way.bucket(), alone.ids(), keys(store));
             int calls = Math.max(ENTRIES, way.delayMillis() == 0 ? settings.calls() : settings.calls() / DELAYED_PART);

@@ -1,8 +1,8 @@
 package dev.granary.it.bench.bucket;
 
-import dev.granary.s3.S3Config;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.minio.MinioTransport;
-import dev.granary.s3.store.BucketConnection;
+import dev.granary.s3.store.ConnectionSettings;
 import java.net.URI;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
@@ -16,7 +16,7 @@ enum Transport {
     /** The AWS SDK over the JDK's URL connection. */
     URL_CONNECTION("URL connection") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new BlockingReader(BareClient.open(connection, UrlConnectionHttpClient.builder()
                     .connectionTimeout(connection.connectTimeout()).socketTimeout(connection.requestTimeout())), connection.bucket());
         }
@@ -24,14 +24,14 @@ enum Transport {
     /** The AWS SDK over Apache HTTP 5. */
     APACHE_5("Apache 5") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new BlockingReader(BareClient.open(connection, BareClient.apache(connection)), connection.bucket());
         }
     },
     /** The asynchronous AWS SDK over Netty. */
     NETTY("Netty") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new AsyncReader(BareClient.async(connection).httpClientBuilder(NettyNioAsyncHttpClient.builder()
                     .maxConcurrency(connection.maxConnections()).connectionTimeout(connection.connectTimeout())
                     .connectionAcquisitionTimeout(connection.requestTimeout())).build(), connection.bucket());
@@ -40,7 +40,7 @@ enum Transport {
     /** The asynchronous AWS SDK over the native HTTP client of Amazon's common runtime. */
     CRT("CRT") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new AsyncReader(BareClient.async(connection).httpClientBuilder(AwsCrtAsyncHttpClient.builder()
                     .maxConcurrency(connection.maxConnections()).connectionTimeout(connection.connectTimeout())).build(), connection.bucket());
         }
@@ -48,7 +48,7 @@ enum Transport {
     /** The native S3 client of Amazon's common runtime, which reads larger objects in parts. */
     S3_CRT("S3 CRT") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new AsyncReader(S3AsyncClient.crtBuilder()
                     .region(BareClient.region(connection))
                     .endpointOverride(connection.endpoint().orElseThrow())
@@ -63,7 +63,7 @@ enum Transport {
     /** The MinIO client, as the bucket tier sets it up. */
     MINIO("MinIO") {
         @Override
-        ObjectReader open(BucketConnection connection) {
+        ObjectReader open(ConnectionSettings connection) {
             return new StoreReader(MinioTransport.open(connection));
         }
     };
@@ -80,10 +80,10 @@ enum Transport {
     }
 
     /** Sets it up, without a request. */
-    abstract ObjectReader open(BucketConnection connection);
+    abstract ObjectReader open(ConnectionSettings connection);
 
     /** The server that {@code endpoint} names, with the credentials and the region of the environment. */
-    static BucketConnection connection(String endpoint, String bucket) {
+    static ConnectionSettings connection(String endpoint, String bucket) {
         return S3Config.builder(bucket).endpoint(URI.create(endpoint)).region(System.getenv("AWS_REGION"))
                 .credentials(System.getenv("AWS_ACCESS_KEY_ID"), System.getenv("AWS_SECRET_ACCESS_KEY")).build().connection();
     }

@@ -1,7 +1,7 @@
 package dev.granary.it.bench.bucket;
 
 import dev.granary.it.bench.Section;
-import dev.granary.s3.ObjectStores;
+import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.store.ObjectStore;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -43,7 +43,7 @@ final class TransportsMeasure {
         }
         byte[] first = new byte[FIRST_BYTES];
         random.nextBytes(first);
-        try (ObjectStore store = ObjectStores.open(way.config("").build())) {
+        try (ObjectStore store = ObjectStoreFactory.open(way.config("").build())) {
             Team.run(AT_ONCE.getLast(), OBJECTS, index -> Filling.put(store, Turn.key(PREFIX, index), bodies.get(index)));
             Filling.put(store, FIRST, first);
         }

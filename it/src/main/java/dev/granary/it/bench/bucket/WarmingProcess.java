@@ -2,10 +2,10 @@ package dev.granary.it.bench.bucket;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.coordinator.Warm;
-import dev.granary.coordinator.config.BucketLayer;
+import dev.granary.coordinator.admin.Warmer;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.Warming;
+import dev.granary.s3.pack.warm.BulkEntryReader;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.file.Path;
@@ -22,18 +22,18 @@ public final class WarmingProcess {
             GranaryConfig config = GranaryConfig.builder().environment(Map.of("XDG_CONFIG_HOME", System.getenv("XDG_CONFIG_HOME")))
                     .bucket(arguments[0]).endpoint(arguments[1]).capacity(arguments[3]).directory(Path.of(path)).build();
             long start = System.nanoTime();
-            Warm.Outcome outcome = warm(config, arguments[2]);
+            Warmer.Outcome outcome = warm(config, arguments[2]);
             long nanos = System.nanoTime() - start;
             System.out.println(switch (outcome) {
-                case Warm.Outcome.Done done -> nanos + " " + done.report().installed() + " " + done.report().requests();
-                case Warm.Outcome.Unavailable lost -> throw new IllegalStateException(lost.cause());
+                case Warmer.Outcome.Done done -> nanos + " " + done.report().installed() + " " + done.report().requests();
+                case Warmer.Outcome.Unavailable lost -> throw new IllegalStateException(lost.cause());
             });
         }
     }
 
-    private static Warm.Outcome warm(GranaryConfig config, String target) throws Exception {
-        BucketLayer layer = config.buckets().getFirst();
-        try (Warm warm = Warm.open(config, Warming.Alone.LEAVE)) {
+    private static Warmer.Outcome warm(GranaryConfig config, String target) throws Exception {
+        BucketConfig layer = config.buckets().getFirst();
+        try (Warmer warm = Warmer.open(config, BulkEntryReader.Alone.LEAVE)) {
             return warm.from(layer, target, (_, _) -> {});
         }
     }

@@ -1,7 +1,7 @@
 package dev.granary.it.bench.bucket;
 
-import dev.granary.s3.S3Config;
-import dev.granary.s3.S3Location;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.URI;

@@ -6,8 +6,8 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -55,7 +55,7 @@ final class Child {
     public static void main(String[] arguments) throws Exception {
         Mode mode = Mode.valueOf(arguments[1]);
         Role role = Role.valueOf(arguments[2]);
-        LocalTier tier = LocalTier.open(LocalConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).build());
+        LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).build());
         Child child = new Child(tier, mode, Integer.parseInt(arguments[3]), Long.parseLong(arguments[4]), Long.parseLong(arguments[5]));
         child.act(role); // the first takes long in a new JVM
         child.say(Journal.READY);

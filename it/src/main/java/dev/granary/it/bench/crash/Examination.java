@@ -7,9 +7,9 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.it.bench.crash.Finding.Kind;
-import dev.granary.local.LocalConfig;
+import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.Survey;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -53,7 +53,7 @@ final class Examination {
                 keys.put(words[0], new Journal.Known(Long.parseLong(words[1]), Long.parseLong(words[2])));
             }
         }
-        LocalConfig config = LocalConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).background(Runnable::run).build();
+        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(mode.capacity()).background(Runnable::run).build();
         try (LocalTier tier = LocalTier.open(config)) {
             Examination examination = new Examination(tier, mode, keys);
             examination.run();
@@ -108,7 +108,7 @@ final class Examination {
         if (bytes != tier.usedBytes()) {
             found(Kind.DRIFT, 1, bytes + " bytes are listed, " + tier.usedBytes() + " counted");
         }
-        Survey survey = tier.survey();
+        DirectoryUsage survey = tier.survey();
         if (survey.entries() != all.size() || survey.entryBytes() != bytes) {
             found(Kind.DRIFT, 1, all.size() + " entries are listed, " + survey);
         }
@@ -143,7 +143,7 @@ final class Examination {
     }
 
     private void leftOver() throws IOException {
-        Survey survey = tier.survey();
+        DirectoryUsage survey = tier.survey();
         long index = survey.overheadBytes() - STATE_BYTES;
         if (!survey.foreign().isEmpty() || index != Long.highestOneBit(index)) {
             found(Kind.LEFT_OVER, 1, survey.toString());

@@ -16,8 +16,8 @@ import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.it.bench.DriverCaches;
 import dev.granary.it.bench.Goal;
 import dev.granary.it.bench.Section;
-import dev.granary.local.LocalConfig;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.time.Instant;
@@ -61,7 +61,7 @@ final class DriverMeasure {
         section.note("driver: " + OpenCl.devices().getFirst() + "; its load is create program, build, create kernels. "
                 + "The drivers' own caches are off: " + DriverCaches.OFF);
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                LocalTier tier = LocalTier.open(LocalConfig.builder(workplace.directory("driver").resolve("tier")).build())) {
+                LocalTier tier = LocalTier.open(LocalTierConfig.builder(workplace.directory("driver").resolve("tier")).build())) {
             for (DemoKernel kernel : DemoKernels.all()) {
                 if (KERNELS.contains(kernel.name())) {
                     workplace.say("driver, " + kernel.name());

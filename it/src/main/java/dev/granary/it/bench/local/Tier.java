@@ -4,9 +4,9 @@ import dev.granary.cache.Catalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.LocalConfig;
-import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -20,7 +20,7 @@ final class Tier implements Store {
 
     Tier(Path directory, long capacity) throws IOException {
         try {
-            this.tier = LocalTier.open(LocalConfig.builder(directory.resolve("tier")).capacityBytes(capacity).build());
+            this.tier = LocalTier.open(LocalTierConfig.builder(directory.resolve("tier")).capacityBytes(capacity).build());
         } catch (LocalDirectoryException e) {
             throw new IOException(e);
         }

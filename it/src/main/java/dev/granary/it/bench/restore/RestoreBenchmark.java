@@ -3,11 +3,11 @@ package dev.granary.it.bench.restore;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.Source;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.demo.kernels.DemoKernel;
 import dev.granary.coordinator.demo.kernels.DemoKernels;
 import dev.granary.coordinator.demo.kernels.Verdict;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
@@ -87,7 +87,7 @@ public final class RestoreBenchmark {
             for (int i = -2; i < ROUNDS; i++) { // the first rounds warm up
                 double fromTier = ready(kernel, () -> {
                     var got = granary.obtain(engine, descriptor);
-                    if (got.source() != Source.LOCAL) {
+                    if (got.source() != PrimitiveSource.LOCAL) {
                         throw new IllegalStateException(kernel.name() + " came from " + got.source());
                     }
                     return got.primitive();

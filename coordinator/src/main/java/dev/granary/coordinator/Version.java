@@ -1,9 +1,0 @@
-package dev.granary.coordinator;
-
-/** The version of this library. It is told in metadata and never enters an id. */
-public final class Version {
-    /** Such as {@code 0.1.0}. */
-    public static final String NUMBER = "0.1.0";
-
-    private Version() {}
-}

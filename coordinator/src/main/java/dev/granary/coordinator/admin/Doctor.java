@@ -1,0 +1,139 @@
+package dev.granary.coordinator.admin;
+
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.local.LocalTier;
+import dev.granary.local.directory.FileSystemType;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.probe.BucketFinding;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Tries out all that Granary needs on this machine. */
+public final class Doctor {
+    private static final long LITTLE_SPACE_BYTES = 256L << 20;
+
+    private final List<Check> checks = new ArrayList<>();
+
+    private Doctor() {}
+
+    /** One thing that was tried. */
+    public sealed interface Check {
+        /**
+         * It works.
+         *
+         * @param subject what was tried
+         * @param finding what was seen
+         */
+        record Sound(String subject, String finding) implements Check {}
+
+        /**
+         * It works, with less than it could.
+         *
+         * @param subject what was tried
+         * @param finding what was seen, one line
+         * @param advice what follows, and how to get more, one line
+         */
+        record Notice(String subject, String finding, String advice) implements Check {}
+
+        /**
+         * It does not.
+         *
+         * @param subject what was tried
+         * @param cause what is wrong, one line
+         * @param cure what to do, one line
+         */
+        record Problem(String subject, String cause, String cure) implements Check {}
+    }
+
+    /** Examines driver, local directory and bucket, in this order. */
+    public static List<Check> examine(GranaryConfig config) {
+        Doctor doctor = new Doctor();
+        doctor.sound("java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
+        doctor.examineOpenCl();
+        doctor.examineDirectory(config);
+        doctor.examineBucket(config);
+        return List.copyOf(doctor.checks);
+    }
+
+    private void examineOpenCl() {
+        switch (OpenCl.probe()) {
+            case OpenCl.Probe.Missing missing -> problem("opencl", missing.cause(), "install it and the driver of the device, on Debian: apt-get install ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)");
+            case OpenCl.Probe.Found found when found.devices().isEmpty() ->
+                problem("opencl", "the loader knows no device", "install the driver of the device, on Debian for the CPU: apt-get install pocl-opencl-icd");
+            case OpenCl.Probe.Found found -> {
+                for (OpenClDevice device : found.devices()) {
+                    sound("opencl", device + ", target " + device.target().path());
+                }
+            }
+        }
+    }
+
+    private void examineDirectory(GranaryConfig config) {
+        if (config.capacityBytes() == 0) {
+            sound("directory", "none is used: the capacity is 0, so nothing is kept on this machine's disk");
+            return;
+        }
+        try (LocalTier tier = LocalTierFactory.openToLook(config)) {
+            if (!Files.isWritable(config.directory())) {
+                problem("directory", config.directory() + " cannot be written: entries are read, none are kept",
+                        "give this user write access, or name another directory with --dir or GRANARY_DIR");
+                return;
+            }
+            long space = Files.getFileStore(config.directory()).getUsableSpace();
+            if (space < LITTLE_SPACE_BYTES) {
+                problem("directory", config.directory() + " has only " + (space >> 20) + " MiB of disk left", "free some, or name another");
+            } else {
+                sound("directory", config.directory() + ", " + fileSystem(config) + ", " + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20) + " MiB used");
+            }
+        } catch (ConfigException | IOException e) {
+            problem("directory", String.valueOf(e.getMessage()), "name another directory with --dir or GRANARY_DIR");
+        }
+    }
+
+    private static String fileSystem(GranaryConfig config) {
+        FileSystemType type = FileSystemType.of(config.directory());
+        return "on " + type.name() + (type.isNetwork()
+                ? " (a network file system, which network-dir allows: no other machine may use this directory)" : "");
+    }
+
+    private void examineBucket(GranaryConfig config) {
+        if (config.buckets().isEmpty()) {
+            sound("bucket", "none is configured: kernels are shared on this machine only (--bucket or GRANARY_BUCKET)");
+        }
+        for (BucketConfig layer : config.buckets()) {
+            examineBucket(config.buckets().size() == 1 ? "bucket" : "bucket " + layer, layer);
+        }
+    }
+
+    private void examineBucket(String subject, BucketConfig layer) {
+        try (BucketTier tier = BucketTierFactory.open(layer, Optional.empty())) {
+            for (BucketFinding finding : tier.check()) {
+                switch (finding) {
+                    case BucketFinding.Sound works -> sound(subject, works.what());
+                    case BucketFinding.Notice notice -> checks.add(new Check.Notice(subject, notice.what(), notice.advice()));
+                    case BucketFinding.Problem broken -> problem(subject, broken.cause(), broken.cure());
+                }
+            }
+        } catch (ConfigException e) {
+            problem(subject, String.valueOf(e.getMessage()), "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT");
+        }
+    }
+
+    private void sound(String subject, String finding) {
+        checks.add(new Check.Sound(subject, finding));
+    }
+
+    private void problem(String subject, String cause, String cure) {
+        checks.add(new Check.Problem(subject, cause, cure));
+    }
+}

@@ -1,0 +1,89 @@
+package dev.granary.coordinator.admin;
+
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.s3.pack.warm.BulkReadPlan;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongConsumer;
+
+/**
+ * Puts what comes from a bucket into the local tier, and counts it. Thread-safe.
+ *
+ * <p>An entry that the local tier does not take is skipped, with the reason; the others go on.
+ */
+final class EntryInstaller implements BulkEntryReader.Receiver {
+    private static final int MAX_ATTEMPTS = 3;
+
+    private final PersistentCache local;
+    private final LongConsumer progress;
+    private final LongAdder installed = new LongAdder();
+    private final LongAdder present = new LongAdder();
+    private final LongAdder installedBytes = new LongAdder();
+    private final LongAdder receivedBytes = new LongAdder();
+    private final Map<String, WarmReport.Skipped> skipped = new TreeMap<>(); // guarded by itself
+
+    /**
+     * Fills {@code local}.
+     *
+     * @param progress told how many bytes have come so far, by several threads
+     */
+    EntryInstaller(PersistentCache local, LongConsumer progress) {
+        this.local = local;
+        this.progress = progress;
+    }
+
+    @Override
+    public void entries(List<BulkEntryReader.Arrival> arrivals) {
+        List<BulkEntryReader.Arrival> left = arrivals;
+        for (int attempt = 1; attempt <= MAX_ATTEMPTS && !left.isEmpty(); attempt++) {
+            left = store(left, attempt == MAX_ATTEMPTS);
+        }
+    }
+
+    /** Returns what to try again: a directory may have been busy. */
+    private List<BulkEntryReader.Arrival> store(List<BulkEntryReader.Arrival> arrivals, boolean isLastAttempt) {
+        List<StoreResult> results = local.storeAll(arrivals.stream().map(BulkEntryReader.Arrival::entry).toList());
+        List<BulkEntryReader.Arrival> again = new ArrayList<>();
+        for (int i = 0; i < results.size(); i++) {
+            long bytes = arrivals.get(i).stored().byteSize();
+            switch (results.get(i)) {
+                case StoreResult.Stored done -> {
+                    installed.increment();
+                    installedBytes.add(done.bytes());
+                }
+                case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
+                case StoreResult.Refused refused -> skipped(1, bytes, "the local tier does not take it: " + refused.reason());
+                case StoreResult.Failed failed when isLastAttempt -> skipped(1, bytes, "it could not be stored: " + failed.cause());
+                case StoreResult.Failed _ -> again.add(arrivals.get(i));
+                case StoreResult.Unknown unknown -> skipped(1, bytes, "it could not be stored: " + unknown.cause());
+            }
+        }
+        return again;
+    }
+
+    @Override
+    public void skipped(int entries, long bytes, String cause) {
+        synchronized (skipped) {
+            skipped.merge(cause, new WarmReport.Skipped(entries, bytes), WarmReport.Skipped::plus);
+        }
+    }
+
+    @Override
+    public void received(long bytes) {
+        receivedBytes.add(bytes);
+        progress.accept(receivedBytes.sum());
+    }
+
+    /** What was counted so far. */
+    WarmReport report(BulkReadPlan plan, long requests) {
+        synchronized (skipped) {
+            return new WarmReport(plan.entries(), plan.entriesAlone(), installed.sum(), installedBytes.sum(), plan.present() + present.sum(),
+                    receivedBytes.sum(), requests, new TreeMap<>(skipped), 0, plan.unlisted());
+        }
+    }
+}

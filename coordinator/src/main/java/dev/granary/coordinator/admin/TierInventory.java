@@ -1,0 +1,118 @@
+package dev.granary.coordinator.admin;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.coordinator.stores.SilenceMonitor;
+import dev.granary.s3.BucketTier;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * What one tier holds, for tools that look into it: {@code ls}, {@code inspect}, {@code stats}. Not thread-safe.
+ */
+public final class TierInventory implements AutoCloseable {
+    private final PersistentCache cache;
+    private final Catalog catalog;
+    private final String name;
+    private final SilenceMonitor waits = new SilenceMonitor();
+
+    private <T extends PersistentCache & Catalog> TierInventory(T tier, String name) {
+        this.cache = tier;
+        this.catalog = tier;
+        this.name = name;
+    }
+
+    /**
+     * Opens the local tier, from which nothing leaves for that.
+     *
+     * @throws ConfigException if its directory cannot be used
+     */
+    public static TierInventory ofLocal(GranaryConfig config) throws ConfigException {
+        return new TierInventory(LocalTierFactory.openToLook(config), config.directory().toString());
+    }
+
+    /**
+     * Opens the first bucket.
+     *
+     * @throws ConfigException if none is configured
+     */
+    public static TierInventory ofBucket(GranaryConfig config) throws ConfigException {
+        if (config.buckets().isEmpty()) {
+            throw new ConfigException("No bucket is configured; give --bucket or set GRANARY_BUCKET.");
+        }
+        return ofBucket(config.buckets().getFirst());
+    }
+
+    /**
+     * Opens that bucket.
+     *
+     * @throws ConfigException if it cannot be opened as configured
+     */
+    public static TierInventory ofBucket(BucketConfig bucket) throws ConfigException {
+        BucketTier tier = BucketTierFactory.open(bucket, Optional.empty());
+        TierInventory inventory = new TierInventory(tier, bucket.name());
+        inventory.waits.watch(bucket.name(), tier.traffic()::quiet);
+        return inventory;
+    }
+
+    /** The buckets that this may be waiting for. */
+    public SilenceMonitor waits() {
+        return waits;
+    }
+
+    /** Where the tier is. */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Hands every entry to {@code visitor} once, in no order, and keeps none of them. What the visitor throws ends the listing.
+     *
+     * @throws IOException if the tier cannot be listed
+     */
+    public void list(Consumer<Catalog.Listed> visitor) throws IOException {
+        catalog.list(visitor);
+    }
+
+    /**
+     * All entries, the most recently used first. In memory: a bucket may have more than that holds ({@link #list}).
+     *
+     * @throws IOException if the tier cannot be listed
+     */
+    public List<Catalog.Listed> entries() throws IOException {
+        return entries(catalog);
+    }
+
+    /**
+     * All entries of a catalog, the most recently used first. In memory: for a catalog that this machine's disk bounds.
+     *
+     * @throws IOException if it cannot be listed
+     */
+    public static List<Catalog.Listed> entries(Catalog catalog) throws IOException {
+        List<Catalog.Listed> entries = new ArrayList<>();
+        catalog.list(entries::add);
+        entries.sort(Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed());
+        return entries;
+    }
+
+    /** Reads and verifies all of a listed entry, which may be used as long as {@code memory} lives. */
+    public LoadResult read(Catalog.Listed listed, Arena memory) {
+        return EntryVerifier.read(catalog, listed, memory);
+    }
+
+    @Override
+    public void close() {
+        cache.close();
+    }
+}

@@ -1,0 +1,116 @@
+package dev.granary.coordinator.config;
+
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.s3.config.S3Access;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Location;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bucket as a person wrote it, such as {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}: what it leaves out comes
+ * from the settings for all buckets.
+ */
+final class BucketUri {
+    private static final String OPTIONS = "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+    private static final Pattern BETWEEN = Pattern.compile("[\\s,]+");
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
+    private static final Pattern SHORT = Pattern.compile("[A-Za-z0-9_.:/-]{0,16}"); // no access key is so short
+    private static final Set<String> WORDS = Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
+    private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
+
+    private final S3Location location;
+    private S3Access access = S3Access.READ_WRITE;
+    private @Nullable URI endpoint;
+    private @Nullable String region;
+    private @Nullable S3ClientLibrary client;
+
+    private BucketUri(S3Location location) {
+        this.location = location;
+    }
+
+    /**
+     * All buckets of a text, with commas or blanks between.
+     *
+     * @throws IllegalArgumentException if one is wrong, or there is none
+     */
+    static List<BucketUri> parseAll(String text) {
+        List<BucketUri> layers = new ArrayList<>();
+        for (String one : BETWEEN.split(text)) {
+            layers.add(parse(one));
+        }
+        return List.copyOf(layers);
+    }
+
+    private static BucketUri parse(String text) {
+        int mark = text.indexOf('?');
+        BucketUri layer = new BucketUri(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
+        if (mark >= 0) {
+            Set<String> seen = new HashSet<>();
+            for (String option : text.substring(mark + 1).split("&", -1)) {
+                int sign = option.indexOf('=');
+                if (sign < 0 || !seen.add(option.substring(0, sign))) {
+                    throw new Setting.WrongPart(shown(option), OPTIONS);
+                }
+                layer.set(shown(option), option.substring(0, sign), option.substring(sign + 1));
+            }
+        }
+        return layer;
+    }
+
+    /** An option as messages may show it: of one that is not known, no value. */
+    private static String shown(String option) {
+        int sign = option.indexOf('=');
+        String name = sign < 0 ? option : option.substring(0, sign);
+        if (sign < 0) {
+            return option.isEmpty() || WORDS.contains(option) ? option : "...";
+        }
+        String value = option.substring(sign + 1);
+        boolean isShown = switch (name) {
+            case "access", "client", "region" -> SHORT.matcher(value).matches();
+            case "endpoint" -> true;
+            default -> false;
+        };
+        return (NAME.matcher(name).matches() ? name : "...") + "=" + (isShown ? SafeText.of(value) : "...");
+    }
+
+    /** Sets an option, which messages show as {@code option}. */
+    private void set(String option, String name, String value) {
+        switch (name) {
+            case "access" -> access = switch (value) {
+                case "read" -> S3Access.READ;
+                case "read-write" -> S3Access.READ_WRITE;
+                default -> throw new Setting.WrongPart(option, "access=read or access=read-write");
+            };
+            case "endpoint" -> endpoint = part(Setting.ENDPOINT, option, value);
+            case "client" -> client = part(Setting.CLIENT, option, value);
+            case "region" -> {
+                if (!REGION.matcher(value).matches()) {
+                    throw new Setting.WrongPart(option, "the name of a region, such as region=eu-central-1");
+                }
+                region = value;
+            }
+            default -> throw new Setting.WrongPart(option, OPTIONS);
+        }
+    }
+
+    private static <T> T part(Setting<T> setting, String option, String value) {
+        try {
+            return setting.parser().parse(value);
+        } catch (IllegalArgumentException e) {
+            throw new Setting.WrongPart(option, setting.key() + "= with " + setting.expected());
+        }
+    }
+
+    /** The layer, with what it left out. */
+    BucketConfig with(Optional<URI> usualEndpoint, S3ClientLibrary usualClient) {
+        return new BucketConfig(location, access, endpoint == null ? usualEndpoint : Optional.of(endpoint), Optional.ofNullable(region),
+                client == null ? usualClient : client);
+    }
+}

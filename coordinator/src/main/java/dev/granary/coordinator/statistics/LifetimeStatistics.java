@@ -1,0 +1,139 @@
+package dev.granary.coordinator.statistics;
+
+import dev.granary.cache.TierStatistics;
+import java.io.IOException;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Counters of all processes that have used a local directory, added up as each closes: what {@code granary stats} shows. A process that is
+ * killed is missing from them.
+ */
+public final class LifetimeStatistics {
+    private static final Object IN_THIS_JVM = new Object(); // file locks do not exclude threads of one JVM from each other
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private final Path file;
+    private final Path lock;
+
+    /** The totals of the local directory. */
+    public LifetimeStatistics(Path localDirectory) {
+        this.file = localDirectory.resolve("statistics.properties");
+        this.lock = localDirectory.resolve("statistics.lock");
+    }
+
+    /** The counters by name; none where nothing was counted yet or the file cannot be understood. */
+    public Map<String, Long> read() throws IOException {
+        Map<String, Long> totals = new TreeMap<>();
+        if (Files.exists(file)) {
+            Properties stored = new Properties();
+            try (Reader in = Files.newBufferedReader(file)) {
+                stored.load(in);
+            } catch (IllegalArgumentException | CharacterCodingException e) {
+                return totals; // not a properties file any more: counted anew
+            }
+            stored.stringPropertyNames().forEach(name -> add(totals, name, stored.getProperty(name)));
+        }
+        return totals;
+    }
+
+    /** Adds what one process has counted. */
+    public void add(GranaryStatistics statistics) throws IOException {
+        synchronized (IN_THIS_JVM) {
+            try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                    var _ = lock(channel)) {
+                Map<String, Long> totals = read();
+                counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
+                write(totals);
+            }
+        }
+    }
+
+    /** A process that was stopped while it held the lock must not keep others from ending. */
+    private static FileLock lock(FileChannel channel) throws IOException {
+        long start = System.nanoTime();
+        FileLock held = channel.tryLock();
+        while (held == null) {
+            if (System.nanoTime() - start > PATIENCE_NANOS) {
+                throw new IOException("another process keeps the statistics locked");
+            }
+            LockSupport.parkNanos(PAUSE_NANOS);
+            held = channel.tryLock();
+        }
+        return held;
+    }
+
+    private void write(Map<String, Long> totals) throws IOException {
+        Properties stored = new Properties();
+        totals.forEach((name, count) -> stored.setProperty(name, count.toString()));
+        Path unfinished = file.resolveSibling(file.getFileName() + ".part");
+        try (Writer out = Files.newBufferedWriter(unfinished)) {
+            stored.store(out, null);
+        }
+        Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Map<String, Long> counters(GranaryStatistics statistics) {
+        Map<String, Long> counters = new TreeMap<>();
+        counters.put("processes", 1L);
+        counters.put("primitive-hits", statistics.composites().hits());
+        counters.put("primitives-created", statistics.composites().created());
+        counters.put("nested-hits", statistics.composites().nestedHits());
+        counters.put("nested-created", statistics.composites().nestedCreated());
+        counters.put("kernel-hits", statistics.memoryHits());
+        counters.put("local-hits", statistics.local().hits());
+        counters.put("local-damaged", statistics.local().damaged().values().stream().mapToLong(Long::longValue).sum());
+        counters.put("local-stored", statistics.local().stored());
+        statistics.layers().forEach(layer -> count(counters, layer));
+        if (statistics.layers().size() > 1) {
+            statistics.layers().forEach(layer -> counters.put("bucket-hits " + layer.name(), layer.results().hits()));
+        }
+        counters.put("compiled", statistics.compiled());
+        counters.put("compiled-again", statistics.compiledAgain());
+        counters.put("compile-failures", statistics.compileFailures());
+        counters.put("refused-by-driver", statistics.refusedByDriver());
+        counters.put("quarantined", statistics.quarantined());
+        counters.put("dropped", statistics.dropped());
+        counters.put("left-for-later", statistics.leftForLater());
+        counters.put("waited", statistics.waited());
+        counters.put("waits-given-up", statistics.waitsGivenUp());
+        counters.put("claims-unavailable", statistics.claimsUnavailable());
+        counters.put("compile-millis", statistics.compileTime().toMillis());
+        counters.put("saved-millis", statistics.timeSaved().toMillis());
+        return counters;
+    }
+
+    /** All buckets together. */
+    private static void count(Map<String, Long> counters, LayerStatistics layer) {
+        TierStatistics.Snapshot bucket = layer.results();
+        counters.merge("bucket-hits", bucket.hits(), Long::sum);
+        counters.merge("bucket-damaged", bucket.damaged().values().stream().mapToLong(Long::longValue).sum(), Long::sum);
+        counters.merge("bucket-unavailable", bucket.unavailable(), Long::sum);
+        counters.merge("bucket-skipped", layer.skipped(), Long::sum);
+        counters.merge("bucket-stored", bucket.stored(), Long::sum);
+        counters.merge("lost-packs-forgotten", layer.lostPacks().forgotten(), Long::sum);
+        counters.merge("lost-packs-failures", layer.lostPacks().failures(), Long::sum);
+    }
+
+    private static void add(Map<String, Long> totals, String name, String count) {
+        try {
+            totals.put(name, Long.parseLong(count));
+        } catch (NumberFormatException e) {
+            totals.put(name, 0L); // damaged: this counter starts anew
+        }
+    }
+}

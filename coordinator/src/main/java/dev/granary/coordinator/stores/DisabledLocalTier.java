@@ -1,0 +1,26 @@
+package dev.granary.coordinator.stores;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+
+/** What stands for the local tier where its capacity is 0: it holds nothing, keeps nothing, and touches no disk. Thread-safe. */
+final class DisabledLocalTier implements PersistentCache {
+    @Override
+    public LoadResult load(Id id) {
+        return LoadResult.ABSENT;
+    }
+
+    @Override
+    public StoreResult store(Entry entry) {
+        return new StoreResult.Refused("nothing is kept on this machine's disk: the capacity is 0");
+    }
+
+    @Override
+    public void discard(Entry entry) {}
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,5 @@
+/** Export to a tree of plain files, and import. */
+@NullMarked
+package dev.granary.coordinator.transfer;
+
+import org.jspecify.annotations.NullMarked;

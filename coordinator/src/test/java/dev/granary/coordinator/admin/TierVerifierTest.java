@@ -1,0 +1,105 @@
+package dev.granary.coordinator.admin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeCatalog;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What reading and checking many entries counts, and what a repair removes. */
+class TierVerifierTest {
+    private final TestEntries entries = new TestEntries("VerifyingTest");
+    private final FakeCatalog catalog = new FakeCatalog();
+    private final List<Catalog.Listed> removed = new ArrayList<>();
+
+    private TierVerifier verify() {
+        return TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {});
+    }
+
+    private TierVerifier repair() {
+        return TierVerifier.all(catalog, catalog.all(), removed::add, _ -> {});
+    }
+
+    @Test
+    @DisplayName("Sound entries are counted with their bytes; nothing is removed")
+    void sound() {
+        catalog.add(entries.entry(100));
+        catalog.add(entries.entry(0));
+        TierVerifier found = repair();
+        assertEquals(new TierVerifier.Count(2, 2000), found.sound());
+        assertTrue(found.isWell());
+        assertEquals(List.of(), found.bad());
+        assertEquals(List.of(), removed);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Damage.class)
+    @DisplayName("D6 each kind of damage is counted, named, and removed by a repair; entries of other versions stay (K11)")
+    void damage(Damage damage) {
+        catalog.add(entries.entry(100));
+        Catalog.Listed bad = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
+        boolean isOther = damage == Damage.TOO_NEW || damage == Damage.TOO_OLD;
+        TierVerifier found = verify();
+        assertEquals(new TierVerifier.Count(1, bad.bytes()), found.damaged(damage));
+        assertEquals(List.of(new TierVerifier.Bad(bad, TierVerifier.name(damage), "for a test", TierVerifier.Fate.LEFT)), found.bad());
+        assertEquals(isOther, found.isWell());
+        assertEquals(1, found.sound().entries());
+
+        TierVerifier repaired = repair();
+        assertTrue(repaired.isWell());
+        assertEquals(isOther ? List.of() : List.of(bad), removed);
+        assertEquals(isOther ? 0 : 1, repaired.repaired().entries());
+    }
+
+    @Test
+    @DisplayName("D6 a content that is not what its SHA-256 says, and an entry of another target, are damage too")
+    void beyondChecksums() {
+        Entry entry = entries.entry(100);
+        catalog.add(entry.id().target().path(), entry.id().hash(), new LoadResult.Hit(Entry.ofStored(entry.id(),
+                KernelBinaries.of(new byte[] {1, 2}), Duration.ZERO, entry.contentHash(), Optional::empty)));
+        catalog.add(TestEntries.OTHER_TARGET.path(), entry.id().hash(), new LoadResult.Hit(entry));
+        TierVerifier found = verify();
+        assertEquals(1, found.damaged(Damage.CORRUPT).entries());
+        assertEquals(1, found.damaged(Damage.WRONG_KEY).entries());
+        assertEquals(0, found.sound().entries());
+    }
+
+    @Test
+    @DisplayName("What cannot be read, or removed, is not well; what is gone meanwhile is nothing")
+    void unreadable() {
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), LoadResult.ABSENT);
+        assertTrue(repair().isWell());
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
+        TierVerifier found = repair();
+        assertFalse(found.isWell());
+        assertEquals(1, found.unreadable().entries());
+        assertEquals("unreadable", found.bad().getFirst().reason());
+        assertEquals(List.of(), removed);
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {3}), new LoadResult.Damaged(Damage.CORRUPT, ""));
+        assertEquals(0, verify().repaired().entries());
+        assertFalse(verify().isWell());
+    }
+
+    @Test
+    @DisplayName("A damaged entry that a repair removed does not make up for one that cannot be read")
+    void repairedAndUnreadable() {
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(Damage.CORRUPT, ""));
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
+        assertFalse(repair().isWell());
+    }
+}

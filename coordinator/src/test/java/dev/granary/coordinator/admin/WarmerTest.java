@@ -1,0 +1,180 @@
+package dev.granary.coordinator.admin;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeDescriptor;
+import dev.granary.coordinator.FakeEngine;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Filling a machine's directory from buckets, against a real server. */
+class WarmerTest {
+    private final TestFleet fleet;
+    private final TestEntries entries = new TestEntries("WarmTest");
+
+    WarmerTest(@TempDir Path directory) throws Exception {
+        this.fleet = new TestFleet(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private static List<Entry> of(List<FakeDescriptor> kernels) {
+        return kernels.stream().map(kernel -> TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci"))).toList();
+    }
+
+    private static WarmReport warm(GranaryConfig config, BulkEntryReader.Alone alone) throws Exception {
+        return warm(config, config.buckets().getFirst(), alone);
+    }
+
+    private static WarmReport warm(GranaryConfig config, BucketConfig layer, BulkEntryReader.Alone alone) throws Exception {
+        try (Warmer warm = Warmer.open(config, alone)) {
+            Warmer.Outcome outcome = warm.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
+            return assertInstanceOf(Warmer.Outcome.Done.class, outcome, outcome::toString).report();
+        }
+    }
+
+    @Test
+    @DisplayName("R7 R11 R12 all of this target comes with few requests and nothing of another; then look-ups ask nobody, and a second warm reads nothing")
+    void all() throws Exception {
+        List<FakeDescriptor> kernels = TestFleet.kernels(50);
+        fleet.publish(of(kernels));
+        fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
+        GranaryConfig config = fleet.config("node").build();
+        fleet.asked();
+        WarmReport report = warm(config, BulkEntryReader.Alone.READ);
+        assertEquals(List.of(50L, 50L, 0L, 0L, true), List.of(report.entries(), report.installed(), report.present(), report.displaced(), report.isWhole()));
+        List<String> asked = fleet.asked();
+        assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", "GET range pack", "LIST entry", "GET range pack"), asked);
+        assertEquals(asked.size(), report.requests());
+        try (Granary granary = Granary.open(config)) {
+            for (FakeDescriptor kernel : kernels) {
+                assertEquals(PrimitiveSource.LOCAL, granary.obtain(fleet.engine, kernel).source());
+            }
+        }
+        assertEquals(List.of(), fleet.asked());
+        assertEquals(0, fleet.engine.compiles.get());
+        WarmReport again = warm(config, BulkEntryReader.Alone.READ);
+        assertEquals(List.of(0L, 0L, 50L, 0L), List.of(again.entries(), again.installed(), again.present(), again.receivedBytes()));
+        assertEquals(0, fleet.asked().stream().filter(request -> request.startsWith("GET range")).count());
+    }
+
+    @Test
+    @DisplayName("entries outside of packs come as well, each once, unless only packs are wanted; without the right to list, packs still come")
+    void alone() throws Exception {
+        List<FakeDescriptor> kernels = TestFleet.kernels(10);
+        try (Granary ci = fleet.open("ci", PublishMode.ALONE)) {
+            for (FakeDescriptor kernel : kernels.subList(0, 6)) {
+                ci.obtain(fleet.engine, kernel);
+            }
+            assertTrue(ci.flush(TestNode.LONG));
+        }
+        fleet.publish(of(kernels.subList(4, 10)));
+        WarmReport packs = warm(fleet.config("first").build(), BulkEntryReader.Alone.LEAVE);
+        assertEquals(List.of(6L, 0L), List.of(packs.installed(), packs.entriesAlone()));
+        fleet.asked();
+        WarmReport both = warm(fleet.config("second").build(), BulkEntryReader.Alone.READ);
+        assertEquals(List.of(10L, 4L), List.of(both.installed(), both.entriesAlone()));
+        assertEquals(4, fleet.asked().stream().filter("GET entry"::equals).count());
+        fleet.way.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        WarmReport unlisted = warm(fleet.config("third").build(), BulkEntryReader.Alone.READ);
+        assertEquals(6, unlisted.installed());
+        assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
+    }
+
+    @Test
+    @DisplayName("R6 D6 R18 a damaged entry and a pack that is gone are skipped with the reason, and all others come")
+    void damages() throws Exception {
+        List<FakeDescriptor> kernels = TestFleet.kernels(20);
+        fleet.publish(of(kernels.subList(0, 12)));
+        String first = fleet.keys("/p/").getFirst();
+        fleet.change(first, body -> {
+            body[100] ^= 1;
+            return body;
+        });
+        fleet.publish(of(kernels.subList(12, 20)));
+        String second = fleet.keys("/p/").stream().filter(key -> !key.equals(first)).findFirst().orElseThrow();
+        fleet.change(second, _ -> new byte[1]);
+        WarmReport report = warm(fleet.config("node").build(), BulkEntryReader.Alone.READ);
+        assertEquals(List.of(11L, 9L, false), List.of(report.installed(), report.skippedEntries(), report.isWhole()));
+        assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("damaged")), report::toString);
+        assertTrue(report.skipped().keySet().stream().anyMatch(cause -> cause.startsWith("a pack cannot be read")), report::toString);
+    }
+
+    @Test
+    @DisplayName("R5 of several buckets the first wins; a later one gives what is missing")
+    void layers() throws Exception {
+        List<FakeDescriptor> kernels = TestFleet.kernels(3);
+        fleet.publish(of(kernels.subList(0, 2)));
+        GranaryConfig company = fleet.config("company", "s3://kernels/company").build();
+        try (Granary ci = Granary.open(company, PublishMode.IN_PACKS, (_, _) -> {})) {
+            for (FakeDescriptor kernel : kernels) {
+                ci.obtain(new FakeEngine("company"), kernel);
+            }
+            assertTrue(ci.flush(TestNode.LONG));
+        }
+        GranaryConfig both = fleet.config("node", "s3://kernels/ci s3://kernels/company?access=read").build();
+        assertEquals(2, warm(both, both.buckets().get(0), BulkEntryReader.Alone.READ).installed());
+        WarmReport second = warm(both, both.buckets().get(1), BulkEntryReader.Alone.READ);
+        assertEquals(List.of(1L, 2L), List.of(second.installed(), second.present()));
+        try (Granary node = Granary.open(both)) {
+            List<KernelBinaries> got = Stream.of(0, 2).map(i -> {
+                try {
+                    return node.obtain(fleet.engine, kernels.get(i)).primitive().getBinaries(BinaryKind.KERNEL);
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            }).toList();
+            assertEquals(List.of(FakeEngine.binaries(kernels.get(0), "ci"), FakeEngine.binaries(kernels.get(2), "company")), got);
+        }
+    }
+
+    @Test
+    @DisplayName("E1 a directory that is smaller than what comes keeps its bound, and the report says how many entries left again")
+    void tooSmall() throws Exception {
+        fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
+        GranaryConfig config = fleet.config("node").capacity("2MiB").build();
+        WarmReport report = warm(config, BulkEntryReader.Alone.READ);
+        assertTrue(report.displaced() > 30, report::toString);
+        try (TierInventory inventory = TierInventory.ofLocal(config)) {
+            assertEquals(report.installed() - report.displaced(), inventory.entries().size());
+        }
+        assertThrows(ConfigException.class, () -> Warmer.open(fleet.config("none").capacity("0").build(), BulkEntryReader.Alone.READ));
+    }
+
+    @Test
+    @DisplayName("R16 a bucket that does not answer is told, and nothing is installed")
+    void unreachable() throws Exception {
+        GranaryConfig config = fleet.config("node").endpoint("http://127.0.0.1:1").build();
+        try (Warmer warm = Warmer.open(config, BulkEntryReader.Alone.READ)) {
+            Warmer.Outcome outcome = warm.from(config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {});
+            assertTrue(assertInstanceOf(Warmer.Outcome.Unavailable.class, outcome).cause().contains("refused"), outcome::toString);
+        }
+    }
+}

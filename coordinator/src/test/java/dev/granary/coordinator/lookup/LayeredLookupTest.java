@@ -1,0 +1,222 @@
+package dev.granary.coordinator.lookup;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Catalog;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.FakeDescriptor;
+import dev.granary.coordinator.FakeEngine;
+import dev.granary.coordinator.FakePrimitive;
+import dev.granary.coordinator.GateBucket;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.stores.OpenLayer;
+import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.embedded.EmbeddedS3;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A team's bucket over a company's over a vendor's. */
+class LayeredLookupTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+    private static final FakeDescriptor B = FakeDescriptor.of("b");
+
+    private final Path directory;
+    private final FakeEngine engine = new FakeEngine("one");
+    private final FakeBucket team = new FakeBucket();
+    private final FakeBucket company = new FakeBucket();
+    private final FakeBucket vendor = new FakeBucket();
+
+    LayeredLookupTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    private GranaryConfig.Builder config(String machine, String... buckets) throws Exception {
+        GranaryConfig.Builder builder = new TestNode(directory.resolve(machine), new FakeBucket()).config().flushLimit(TestNode.LONG);
+        for (String bucket : buckets) {
+            builder.bucket(bucket);
+        }
+        return builder;
+    }
+
+    private static List<Integer> holdings(List<BucketConfig> buckets) throws Exception {
+        return buckets.stream().map(bucket -> {
+            try (TierInventory inventory = TierInventory.ofBucket(bucket)) {
+                List<Catalog.Listed> entries = inventory.entries();
+                return entries.size();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }).toList();
+    }
+
+    @Test
+    @DisplayName("R5 the first hit wins and fills the tiers before it; what is only read is never written; what is compiled goes to the first alone")
+    void teamOverCompanyOverVendor() throws Exception {
+        try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
+            System.setProperty("aws.accessKeyId", s3.accessKey());
+            System.setProperty("aws.secretAccessKey", s3.secretKey());
+            List.of("team", "company", "vendor").forEach(s3::createBucket);
+            String endpoint = s3.endpoint().toString();
+            try (Granary vendor = Granary.open(config("vendor", "s3://vendor/k").endpoint(endpoint).build())) {
+                vendor.connect();
+                assertEquals(PrimitiveSource.COMPILED, vendor.obtain(engine, A).source());
+            }
+            GranaryConfig first = config("first", "s3://team/x, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
+                    .endpoint(endpoint).build();
+            assertEquals(List.of(0, 0, 1), holdings(first.buckets()));
+            GranaryConfig before = config("before", "s3://team/x?access=read, s3://company/kernels?access=read", "s3://vendor/k?access=read&client=minio")
+                    .endpoint(endpoint).build();
+            try (Granary granary = Granary.open(before)) { // loads the classes of the way, which on a busy machine takes longer than a look-up may
+                granary.connect();
+                granary.obtain(new FakeEngine("one"), A);
+            }
+            try (BucketTier team = BucketTierFactory.open(first.buckets().getFirst(), Optional.empty())) {
+                team.check(); // so that it need not be tried out later
+            }
+            s3.resetRequests();
+            try (Granary granary = Granary.open(first)) {
+                granary.connect();
+                s3.resetRequests();
+                LookupResult<FakePrimitive> got = granary.obtain(engine, A);
+                assertEquals(List.of(PrimitiveSource.BUCKET, OptionalInt.of(2)), List.of(got.source(), got.layer()));
+                assertTrue(granary.flush(TestNode.LONG));
+                // A question for packs and one for the entry in each layer; the store marker, the entry, and a question
+                // for packs after it for the one that is written.
+                assertEquals(List.of(8L, 1L), List.of(s3.requests().get(), s3.requests().put()));
+                assertEquals(List.of(0L, 0L, 1L), granary.statistics().layers().stream().map(layer -> layer.results().hits()).toList());
+                assertEquals(List.of(1L, 0L, 0L), granary.statistics().layers().stream().map(layer -> layer.results().stored()).toList());
+                assertEquals(1, granary.statistics().local().stored());
+                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
+            }
+            assertEquals(List.of(2, 0, 1), holdings(first.buckets()));
+            s3.resetRequests();
+            try (Granary again = Granary.open(first)) {
+                assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.LOCAL, again.obtain(engine, B).source());
+            }
+            assertEquals(0, s3.requests().get() + s3.requests().put() + s3.requests().head(), "nobody is asked");
+            GranaryConfig second = config("second", "s3://team/x s3://company/kernels?access=read").endpoint(endpoint).build();
+            try (Granary other = Granary.open(second)) {
+                other.connect();
+                s3.resetRequests();
+                assertEquals(OptionalInt.of(0), other.obtain(engine, A).layer());
+                assertTrue(other.flush(TestNode.LONG));
+                assertEquals(List.of(2L, 0L), List.of(s3.requests().get(), s3.requests().put()));
+            }
+            assertEquals(1, new LifetimeStatistics(first.directory()).read().get("bucket-hits"));
+            assertEquals(1, new LifetimeStatistics(first.directory()).read().get("bucket-hits s3://vendor/k at " + endpoint));
+            assertEquals(2, engine.compiles.get());
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
+    }
+
+    private Granary over(GranaryConfig config, FakeBucket... buckets) throws Exception {
+        return Granary.over(config, OpenStores.open(config, List.of(buckets), InstantSource.system()), PublishMode.ALONE, (_, _) -> {});
+    }
+
+    @Test
+    @DisplayName("R21 what was on its way to several buckets is uploaded to each by a later process that knows it")
+    void uploadsSurviveForEachBucket() throws Exception {
+        vendor.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "vendor")));
+        team.mood = FakeBucket.Mood.HANGS;
+        company.mood = FakeBucket.Mood.HANGS;
+        TestNode node = new TestNode(directory.resolve("local"), team);
+        Granary stopped = over(config("local", "s3://team s3://company s3://vendor?access=read").flushLimit(Duration.ofMillis(50)).build(),
+                team, company, vendor);
+        assertEquals(OptionalInt.of(2), stopped.obtain(engine, A).layer());
+        assertEquals(PrimitiveSource.COMPILED, stopped.obtain(engine, B).source());
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 3) {
+            Thread.onSpinWait();
+        }
+        stopped.close();
+        assertEquals(3, stopped.statistics().leftForLater());
+        team.mood = FakeBucket.Mood.WORKS;
+        company.mood = FakeBucket.Mood.WORKS;
+        try (Granary next = over(config("local", "s3://company").build(), company)) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(1, next.statistics().adopted());
+        }
+        try (Granary next = over(config("local", "s3://vendor?access=read", "s3://team").build(), vendor, team)) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(2, next.statistics().adopted());
+        }
+        assertEquals(Set.of(A.getId()), company.entries.keySet());
+        assertEquals(Set.of(A.getId(), B.getId()), team.entries.keySet());
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+
+    @Test
+    @DisplayName("R5 what a driver refuses in one layer is looked for in the next, and what is damaged in one is healed by it")
+    void badEntryAbove() throws Exception {
+        team.mood = FakeBucket.Mood.IS_DAMAGED;
+        company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
+        try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
+            LookupResult<FakePrimitive> got = granary.obtain(engine, A);
+            assertEquals(FakeEngine.binaries(A, "company"), got.primitive().getBinaries(BinaryKind.KERNEL));
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(2, team.stores.get() + company.stores.get(), "one by the test, one to heal");
+        }
+        team.mood = FakeBucket.Mood.WORKS;
+        engine.restoring = FakeEngine.Restores.REFUSES;
+        team.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "team")));
+        company.store(TestEntries.entry(B.getId(), FakeEngine.binaries(B, "company")));
+        try (Granary granary = over(config("other", "s3://team s3://company").build(), team, company)) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
+            assertEquals(2, granary.statistics().refusedByDriver());
+        }
+    }
+
+    @Test
+    @DisplayName("R16 buckets that never answer share one deadline: each is asked, and the look-up ends")
+    void allAreSilent() throws Exception {
+        List<BucketConfig> named = config("local", "s3://team s3://company s3://vendor").build().buckets();
+        List<GateBucket> silent = named.stream().map(_ -> new GateBucket()).toList();
+        List<OpenLayer> all = IntStream.range(0, named.size()).mapToObj(i -> silent.get(i).as(named.get(i))).toList();
+        try (LayeredLookup layers = new LayeredLookup(all, new CompileTimeEstimate(), GranaryConfig.DEFAULT_BUCKET_WAIT, Duration.ofSeconds(3))) {
+            assertNull(layers.look(A.getId()).next());
+            assertEquals(List.of(1L, 1L, 1L), layers.statistics().stream().map(layer -> layer.results().unavailable()).toList());
+            assertEquals(List.of(1, 1, 1), silent.stream().map(bucket -> bucket.asked.size()).toList());
+        } finally {
+            silent.forEach(bucket -> bucket.answer(1));
+        }
+    }
+
+    @Test
+    @DisplayName("R5 R1 a bucket that is down takes nothing from those behind it")
+    void oneIsDown() throws Exception {
+        team.mood = FakeBucket.Mood.IS_DOWN;
+        company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
+        try (Granary granary = over(config("local", "s3://team s3://company").build(), team, company)) {
+            assertEquals(OptionalInt.of(1), granary.obtain(engine, A).layer());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().layers().getFirst().results().unavailable());
+            assertEquals(1, granary.statistics().leftForLater(), "the copy for the bucket that is down");
+        }
+    }
+}

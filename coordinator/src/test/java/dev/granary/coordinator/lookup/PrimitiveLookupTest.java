@@ -1,0 +1,306 @@
+package dev.granary.coordinator.lookup;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.TierStatistics;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.FakeDescriptor;
+import dev.granary.coordinator.FakeEngine;
+import dev.granary.coordinator.FakePrimitive;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The look-up over a real local tier, a bucket in memory and an engine that counts. */
+class PrimitiveLookupTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+
+    private final Path directory;
+    private final FakeBucket bucket = new FakeBucket();
+    private final FakeEngine engine = new FakeEngine("one");
+    private final TestNode node;
+
+    PrimitiveLookupTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.node = new TestNode(directory.resolve("local"), bucket);
+    }
+
+    @Test
+    @DisplayName("R1 a bucket hit fills the local tier, and the next process asks the bucket nothing")
+    void bucketHitFillsTheLocalTier() throws Exception {
+        try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
+            assertEquals(PrimitiveSource.COMPILED, other.obtain(engine, A).source());
+        }
+        try (Granary first = node.open()) {
+            assertEquals(PrimitiveSource.BUCKET, first.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.MEMORY, first.obtain(engine, A).source());
+        }
+        int asked = bucket.loads.get();
+        try (Granary second = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
+        }
+        assertEquals(asked, bucket.loads.get());
+        assertEquals(1, engine.compiles.get());
+        assertEquals(1, bucket.stores.get(), "an entry that came from the bucket is not sent back");
+    }
+
+    @Test
+    @DisplayName("D11 N6 what the driver refuses is dropped and built once more, and the next process has the new one")
+    void refusedBinaryIsRebuiltOnce() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        FakeEngine updated = new FakeEngine("two");
+        updated.restoring = FakeEngine.Restores.REFUSES;
+        try (Granary granary = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
+            assertEquals(PrimitiveSource.MEMORY, granary.obtain(updated, A).source());
+            assertEquals(1, granary.statistics().refusedByDriver());
+        }
+        assertEquals(1, updated.compiles.get());
+        assertEquals(1, updated.restores.get());
+        updated.restoring = FakeEngine.Restores.ACCEPTS;
+        try (Granary granary = node.openWithoutBucket()) {
+            LookupResult<FakePrimitive> found = granary.obtain(updated, A);
+            assertEquals(PrimitiveSource.LOCAL, found.source());
+            assertEquals(FakeEngine.binaries(A, "two"), found.primitive().getBinaries(BinaryKind.KERNEL));
+        }
+    }
+
+    @Test
+    @DisplayName("D12 without binaries the caller still has the primitive, nothing is stored, and it is counted")
+    void noBinaries() throws Exception {
+        engine.giving = FakeEngine.Binaries.NEVER;
+        try (Granary granary = node.open()) {
+            assertEquals("a", granary.primitive(engine, A).descriptor().name());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().withoutBinaries());
+            assertInstanceOf(StoreResult.Failed.class, node.published.get(A.getId()));
+        }
+        assertEquals(0, bucket.stores.get());
+    }
+
+    @Test
+    @DisplayName("N8 a degraded hit is counted and published anew")
+    void degradedHit() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        FakeEngine updated = new FakeEngine("two");
+        updated.restoring = FakeEngine.Restores.RECOMPILES;
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(updated, A).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().recompiledByDriver());
+            assertEquals(1, granary.statistics().local().stored());
+            assertEquals(0, granary.statistics().compiled());
+        }
+        Entry inBucket = bucket.entries.get(A.getId());
+        assertEquals(FakeEngine.binaries(A, "two"), inBucket == null ? null : inBucket.binaries());
+    }
+
+    @Test
+    @DisplayName("K13 a primitive with the empty id is compiled, counted, and never stored")
+    void emptyId() throws Exception {
+        FakeDescriptor unknown = FakeDescriptor.notCacheable("unknown");
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, unknown).source());
+            assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, unknown).source());
+            assertFalse(granary.publish(TestEntries.id("never stored")));
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().notCacheable());
+            assertEquals(0, granary.statistics().local().stored());
+        }
+        assertEquals(Map.of(), bucket.entries);
+        assertEquals(0, bucket.loads.get());
+    }
+
+    @Test
+    @DisplayName("M7 one build for all that ask at once; its failure reaches all, is not kept, and the next call builds again")
+    void failureReachesAllWaiters() throws Exception {
+        int threads = 8;
+        FakeDescriptor wrong = FakeDescriptor.of("wrong");
+        try (Granary granary = node.open(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+            engine.beforeCompile = () -> {
+                while (granary.statistics().memoryMisses() < threads) {
+                    Thread.onSpinWait();
+                }
+            };
+            List<Future<FakePrimitive>> all = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                all.add(pool.submit(() -> granary.primitive(engine, wrong)));
+            }
+            for (Future<FakePrimitive> one : all) {
+                ExecutionException thrown = assertThrows(ExecutionException.class, one::get);
+                assertInstanceOf(CompileException.class, thrown.getCause());
+            }
+            assertEquals(1, engine.compiles.get());
+            engine.beforeCompile = () -> {};
+            assertThrows(CompileException.class, () -> granary.primitive(engine, wrong));
+            assertEquals(2, engine.compiles.get());
+            assertEquals(2, granary.statistics().compileFailures());
+        }
+    }
+
+    @Test
+    @DisplayName("M14 what is in memory wins over binaries in any tier")
+    void memoryWins() throws Exception {
+        try (Granary granary = node.open()) {
+            FakePrimitive first = granary.primitive(engine, A);
+            assertTrue(granary.flush(TestNode.LONG));
+            int asked = bucket.loads.get();
+            assertSame(first, granary.primitive(engine, A));
+            assertEquals(asked, bucket.loads.get());
+            assertEquals(0, engine.restores.get());
+            assertEquals(0, granary.statistics().local().hits());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"IS_DOWN", "IS_DAMAGED", "REFUSES_WRITES", "THROWS"})
+    @DisplayName("R1 whatever the bucket does, compiling and the local tier work")
+    void bucketInTrouble(FakeBucket.Mood mood) throws Exception {
+        bucket.mood = mood;
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            granary.flush(TestNode.LONG);
+            assertEquals(1, granary.statistics().local().stored());
+            TierStatistics.Snapshot counted = granary.statistics().layers().getFirst().results();
+            assertEquals(mood == FakeBucket.Mood.IS_DOWN ? 1 : 0, counted.unavailable());
+            assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(Damage.TRUNCATED, 1L) : Map.of(), counted.damaged());
+            assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 1 : 0, counted.refused());
+            assertEquals(1, granary.statistics().leftForLater(), "a refusal may pass, too");
+        }
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+        }
+    }
+
+    @Test
+    @DisplayName("O1 the counters of a scripted sequence are exact, per tier")
+    void countersAreExact() throws Exception {
+        FakeDescriptor b = FakeDescriptor.of("b");
+        FakeDescriptor c = FakeDescriptor.of("c");
+        bucket.store(TestEntries.entry(b.getId(), FakeEngine.binaries(b, "elsewhere")));
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A); // compiled
+            granary.primitive(engine, A); // memory
+            granary.primitive(engine, b); // bucket
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A); // local
+            granary.primitive(engine, b); // local
+            granary.primitive(engine, c); // compiled
+            granary.primitive(engine, c); // memory
+            assertThrows(CompileException.class, () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
+            assertTrue(granary.flush(TestNode.LONG));
+            GranaryStatistics counted = granary.statistics();
+            TierStatistics.Snapshot remote = counted.layers().getFirst().results();
+            assertEquals(List.of(1L, 4L), List.of(counted.memoryHits(), counted.memoryMisses()));
+            assertEquals(List.of(2L, 2L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
+            assertEquals(List.of(0L, 2L, 1L), List.of(remote.hits(), remote.absent(), remote.stored()));
+            assertEquals(List.of(1L, 1L), List.of(counted.compiled(), counted.compileFailures()));
+            assertEquals(List.of(0L, 0L, 0L), List.of(counted.dropped(), counted.leftForLater(), counted.adopted()));
+        }
+        Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
+        assertEquals(2, totals.get("processes"));
+        assertEquals(2, totals.get("compiled"));
+        assertEquals(2, totals.get("local-hits"));
+        assertEquals(1, totals.get("bucket-hits"));
+    }
+
+    @Test
+    @DisplayName("O2 the time saved is the stored compile time less the time to get it")
+    void timeSaved() throws Exception {
+        Duration hour = Duration.ofHours(1);
+        Entry slow = TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
+        bucket.store(Entry.of(A.getId(), slow.binaries(), hour, slow.metadata().orElseThrow()));
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A);
+            Duration saved = granary.statistics().timeSaved();
+            assertTrue(saved.compareTo(hour) < 0 && saved.compareTo(hour.minusMinutes(5)) > 0, saved.toString());
+        }
+    }
+
+    @Test
+    @DisplayName("What an engine with a bug throws reaches the caller, and leaves no mark and no stuck key")
+    void brokenEngine() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        FakeDescriptor b = FakeDescriptor.of("b");
+        try (Granary granary = node.openWithoutBucket()) {
+            engine.restoring = FakeEngine.Restores.THROWS;
+            assertThrows(IllegalArgumentException.class, () -> granary.primitive(engine, A));
+            engine.beforeCompile = () -> {
+                throw new IllegalStateException("this engine has a bug");
+            };
+            assertThrows(IllegalStateException.class, () -> granary.primitive(engine, b));
+            assertEquals(List.of(), node.sessionFiles(RestoreQuarantine.TRYING));
+            engine.restoring = FakeEngine.Restores.ACCEPTS;
+            engine.beforeCompile = () -> {};
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, b).source());
+        }
+    }
+
+    @Test
+    @DisplayName("D12 a primitive that takes no listener is handed out all the same")
+    void brokenListener() throws Exception {
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().withoutBinaries());
+        }
+    }
+
+    @Test
+    @DisplayName("N5 a lazy driver's binaries are taken at the first launch, and at the latest when the process ends")
+    void lazyDriver() throws Exception {
+        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        FakeDescriptor b = FakeDescriptor.of("b");
+        try (Granary granary = node.open()) {
+            FakePrimitive launched = granary.primitive(engine, A);
+            granary.primitive(engine, b);
+            assertEquals(0, granary.statistics().local().stored());
+            launched.launch();
+            while (!bucket.entries.containsKey(A.getId())) {
+                Thread.onSpinWait();
+            }
+            assertFalse(bucket.entries.containsKey(b.getId()));
+        }
+        assertEquals(Set.of(A.getId(), b.getId()), bucket.entries.keySet());
+        assertEquals(2, bucket.stores.get());
+    }
+}

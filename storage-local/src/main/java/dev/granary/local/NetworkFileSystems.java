@@ -1,9 +1,0 @@
-package dev.granary.local;
-
-/** What becomes of a local directory that lies on a network file system. */
-public enum NetworkFileSystems {
-    /** It is refused: locks and shared mappings do not hold between machines. */
-    REFUSE,
-    /** It is used. Right only where a single machine uses the directory. */
-    ALLOW
-}

@@ -1,0 +1,210 @@
+package dev.granary.local.claim;
+
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.file.InterruptGuard;
+import dev.granary.local.file.StoreLayout;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The file whose locks are the claims of one directory: empty for ever, opened at the first claim. Thread-safe.
+ *
+ * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well when it awaits a launch.
+ *
+ * <p>One instance and one channel per file and process: the system drops all of a process's locks on a file when any of its channels on that
+ * file is closed. After somebody removed the file, the next claim makes a new one.
+ */
+final class ClaimLockFile {
+    private static final int MARK_ATTEMPTS = 200;
+    private static final long MARK_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
+
+    private static final Map<Path, ClaimLockFile> SHARED = new HashMap<>();
+
+    private final Path file;
+    private @Nullable Opened opened; // guarded by this
+    private int users; // guarded by SHARED
+
+    /** The file as it was opened once, with the identity that tells whether its name still leads to it. */
+    private static final class Opened {
+        private final FileChannel channel;
+        private final @Nullable Object key;
+        private int held; // guarded by the lock file
+        private boolean isLeft; // guarded by the lock file
+
+        Opened(FileChannel channel, @Nullable Object key) {
+            this.channel = channel;
+            this.key = key;
+        }
+    }
+
+    private ClaimLockFile(Path file) {
+        this.file = file;
+    }
+
+    /** The one instance for that path; {@link #release} it. */
+    static ClaimLockFile share(Path file) {
+        synchronized (SHARED) {
+            ClaimLockFile shared = SHARED.computeIfAbsent(file, ClaimLockFile::new);
+            shared.users++;
+            return shared;
+        }
+    }
+
+    /** Gives the file back; it is closed when nobody has it any more. */
+    void release() {
+        synchronized (SHARED) {
+            if (--users == 0) {
+                SHARED.remove(file);
+                synchronized (this) {
+                    leave();
+                }
+            }
+        }
+    }
+
+    /** Tries to lock the byte at {@code position}. */
+    synchronized ClaimResult claim(long position) {
+        try (InterruptGuard _ = new InterruptGuard()) {
+            Opened now = open();
+            FileLock lock = tryLock(now, position, false);
+            if (lock == null) {
+                return new ClaimResult.Taken(stage(now, position + 1));
+            }
+            now.held++;
+            return new Held(now, lock);
+        } catch (IOException e) {
+            return new ClaimResult.Unavailable(file + ": " + e);
+        }
+    }
+
+    /** Asked with a shared lock: others who ask at this moment must not look like a holder. */
+    private static ClaimResult.Stage stage(Opened in, long position) throws IOException {
+        try (FileLock probe = tryLock(in, position, true)) {
+            return probe == null ? ClaimResult.Stage.AWAITING_LAUNCH : ClaimResult.Stage.UNDER_WAY;
+        }
+    }
+
+    private static @Nullable FileLock tryLock(Opened in, long position, boolean shared) throws IOException {
+        try {
+            return in.channel.tryLock(position, 1, shared);
+        } catch (OverlappingFileLockException e) {
+            return null; // this process has it
+        }
+    }
+
+    private Opened open() throws IOException {
+        Opened last = opened;
+        if (last != null && last.channel.isOpen() && Objects.equals(last.key, currentKey())) {
+            return last;
+        }
+        leave();
+        StoreLayout.requireNothingElse(file);
+        FileChannel channel = FileChannel.open(file,
+                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
+                DirectoryValidator.privateFile(file));
+        Opened now = new Opened(channel, currentKey());
+        opened = now;
+        return now;
+    }
+
+    /** Opens no more claims on the channel; it is closed when the last of its claims is. */
+    private void leave() {
+        Opened last = opened;
+        if (last != null) {
+            opened = null;
+            last.isLeft = true;
+            closeIfDone(last);
+        }
+    }
+
+    private static void closeIfDone(Opened last) {
+        if (last.isLeft && last.held == 0) {
+            try {
+                last.channel.close();
+            } catch (IOException e) {
+                return; // nothing was written
+            }
+        }
+    }
+
+    private @Nullable Object currentKey() throws IOException {
+        try {
+            return Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS).fileKey();
+        } catch (NoSuchFileException e) {
+            return null;
+        }
+    }
+
+    private synchronized void unlock(Opened in, FileLock lock, @Nullable FileLock mark) {
+        try (InterruptGuard _ = new InterruptGuard()) {
+            close(mark);
+            close(lock);
+        }
+        in.held--;
+        closeIfDone(in);
+    }
+
+    private static void close(@Nullable FileLock lock) {
+        try {
+            if (lock != null) {
+                lock.close();
+            }
+        } catch (IOException e) {
+            return; // the channel was closed, and the lock with it
+        }
+    }
+
+    private synchronized @Nullable FileLock tryMark(Opened in, long position) {
+        try (InterruptGuard _ = new InterruptGuard()) {
+            return tryLock(in, position, false);
+        } catch (IOException e) {
+            return null; // the others believe it to be under way, and wait a little longer
+        }
+    }
+
+    private final class Held implements ClaimResult.Mine {
+        private final Opened in;
+        private final FileLock lock;
+        private @Nullable FileLock mark; // guarded by this
+        private boolean isClosed; // guarded by this
+
+        Held(Opened in, FileLock lock) {
+            this.in = in;
+            this.lock = lock;
+        }
+
+        @Override
+        public synchronized void awaitLaunch() {
+            try (InterruptGuard shield = new InterruptGuard()) {
+                for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
+                    if (attempt > 0) {
+                        shield.pause(MARK_PAUSE_NANOS); // another process is just asking
+                    }
+                    mark = tryMark(in, lock.position() + 1);
+                }
+            }
+        }
+
+        @Override
+        public synchronized void close() {
+            if (!isClosed) {
+                isClosed = true;
+                unlock(in, lock, mark);
+            }
+        }
+    }
+}

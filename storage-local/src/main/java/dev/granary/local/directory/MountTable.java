@@ -1,0 +1,70 @@
+package dev.granary.local.directory;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Linux's table of what is mounted in this process's view, {@code /proc/self/mountinfo}, asked by device number. For the cases in which
+ * {@link java.nio.file.FileStore} does not know: where something is mounted over another, as automatic mounts are over {@code autofs}, it
+ * answers for the lower one.
+ */
+public final class MountTable {
+    private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
+    private static final String BEFORE_TYPE = " - ";
+
+    private MountTable() {}
+
+    /** The file system of something that exists; empty where there is no such table, or where it does not know the device (btrfs). */
+    public static Optional<FileSystemType> find(Path existing) throws IOException {
+        if (!existing.getFileSystem().supportedFileAttributeViews().contains("unix")) {
+            return Optional.empty();
+        }
+        try (BufferedReader lines = Files.newBufferedReader(MOUNTS, StandardCharsets.ISO_8859_1)) {
+            return find(lines, (Long) Files.getAttribute(existing, "unix:dev"));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Finds a device in lines such as {@code 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue}: two numbers, the
+     * device, root, place, options, any number of words, a dash, type and source.
+     */
+    static Optional<FileSystemType> find(BufferedReader lines, long device) throws IOException {
+        for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {
+            int second = line.indexOf(' ', line.indexOf(' ') + 1);
+            int colon = line.indexOf(':', second);
+            int root = line.indexOf(' ', second + 1);
+            int type = line.indexOf(BEFORE_TYPE) + BEFORE_TYPE.length();
+            int source = line.indexOf(' ', type) + 1;
+            if (second < colon && colon < root && root < type && type < source
+                    && number(line, second + 1, colon) == major(device) && number(line, colon + 1, root) == minor(device)) {
+                int end = line.indexOf(' ', source);
+                return Optional.of(new FileSystemType(line.substring(type, source - 1), line.substring(source, end < 0 ? line.length() : end)));
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static long number(String line, int begin, int end) {
+        try {
+            return Long.parseLong(line, begin, end, 10);
+        } catch (NumberFormatException e) {
+            return -1;
+        }
+    }
+
+    private static long major(long device) {
+        return (device >>> 8 & 0xfff) | (device >>> 32 & ~0xfffL);
+    }
+
+    private static long minor(long device) {
+        return (device & 0xff) | (device >>> 12 & 0xffffff00L);
+    }
+}

@@ -1,0 +1,88 @@
+package dev.granary.local.eviction;
+
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.IndexSnapshot;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.store.EntryReader;
+import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.SegmentStore;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+
+/**
+ * Entries of the index that lead nowhere: to a segment that is gone or too short, into the bytes of another entry, or from a slot that no probe
+ * reaches any more because a mark rotted or a power cut left pages of different ages. No look-up would ever take them out, so a sweep does.
+ */
+final class DanglingSlots {
+    private final SegmentStore store;
+    private final EntryReader shelf;
+
+    DanglingSlots(SegmentStore store, EntryReader shelf) {
+        this.store = store;
+        this.shelf = shelf;
+    }
+
+    /** Takes such entries out; returns whether there were any. */
+    boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot) throws IOException {
+        BitSet overlapping = overlapping(snapshot);
+        List<Integer> found = new ArrayList<>(0);
+        for (int rank = 0; rank < snapshot.size(); rank++) {
+            int slot = snapshot.slot(rank);
+            if (leadsNowhere(files, snapshot.index(), slot, snapshot.location(rank))
+                    || (overlapping.get(rank) && !shelf.isItsOwn(files, snapshot.index(), slot))) {
+                found.add(rank);
+            }
+        }
+        return !found.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, found));
+    }
+
+    /** The ranks of entries that share bytes with another: at most one of two is what its slot says. */
+    private static BitSet overlapping(IndexSnapshot snapshot) {
+        BitSet found = new BitSet();
+        long end = 0;
+        int longest = 0;
+        for (int rank = 0; rank < snapshot.size(); rank++) {
+            long from = snapshot.location(rank);
+            if (rank > 0 && from < end) {
+                found.set(longest);
+                found.set(rank);
+            }
+            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry reaches into the next segment
+                end = from + snapshot.units(rank);
+                longest = rank;
+            }
+        }
+        return found;
+    }
+
+    /** Looks again, now that nothing changes meanwhile. */
+    private boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> found) throws IOException {
+        EntryIndex index = files.index();
+        boolean removed = false;
+        for (int rank : found) {
+            int slot = snapshot.slot(rank);
+            if (index.generation() == snapshot.index().generation() && index.location(slot) == snapshot.location(rank)
+                    && (leadsNowhere(files, index, slot, snapshot.location(rank))
+                            || (overlapping.get(rank) && !shelf.isItsOwn(files, index, slot)))) {
+                removed |= IndexCommitter.removeAt(files, index, slot, snapshot.location(rank));
+            }
+        }
+        return removed;
+    }
+
+    private static boolean leadsNowhere(OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
+        if (!EntryLocation.isLocation(location) || index.find(index.tagOf(slot), location) != slot) {
+            return true;
+        }
+        try {
+            long length = files.segments().get(EntryLocation.segment(location)).length();
+            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry does not fill its unit
+        } catch (NoSuchFileException e) {
+            return true;
+        }
+    }
+}

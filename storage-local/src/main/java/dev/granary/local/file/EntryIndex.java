@@ -1,0 +1,342 @@
+package dev.granary.local.file;
+
+import dev.granary.local.directory.DirectoryValidator;
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table of entries, mapped by every process: where each lies, how long it is, when it was stored and last used.
+ *
+ * <p>Open addressing with linear probing (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm L). A slot has the first eight bytes
+ * of the id's hash, the location, and what eviction needs. Only the holder of the commit lock writes, and in an order that lets others read at
+ * any time: the location comes last, and goes first. A reader may still see a slot change under its eyes; it notices, because what it then
+ * reads is not the entry that it looks for. A slot that rotted leads to such a miss as well.
+ *
+ * <p>The table has no header: its length is that of the file, its generation is in the name. So no single byte of it matters to more than one
+ * entry.
+ */
+public final class EntryIndex {
+    public static final int SLOT_BYTES = 32;
+    public static final int MIN_SLOTS = 4096;
+
+    private static final int MAX_SLOTS = 1 << 25; // what one buffer can span
+    private static final int MAX_PROBES = 4096;
+    private static final int FULL_NUMERATOR = 5;
+    private static final int FULL_DENOMINATOR = 8;
+    private static final int TAG = 0;
+    private static final int LOCATION = 8;
+    private static final int EXTENT = 16;
+    private static final int USED = 24;
+    private static final int USES_CHUNK = 512;
+    private static final long MICROS = 1_000_000;
+    private static final long AHEAD_MICROS = 60 * MICROS;
+    private static final int WRITTEN_AT_ONCE = 1 << 18;
+    private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+    private final long generation;
+    private final ByteBuffer slots;
+    private final int mask;
+    private final AtomicReferenceArray<long[]> uses; // noted, not yet written; a chunk comes with its first use
+
+    private EntryIndex(long generation, MappedByteBuffer map, int count) {
+        this.generation = generation;
+        this.slots = map;
+        this.mask = count - 1;
+        this.uses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
+    }
+
+    /** Creates an empty table, in blocks of its own so that a full disk shows here and not when a slot is written. */
+    public static EntryIndex create(Path file, long generation, int count) throws IOException {
+        return InterruptGuard.apart(() -> createHere(file, generation, count));
+    }
+
+    private static EntryIndex createHere(Path file, long generation, int count) throws IOException {
+        try (FileChannel channel = FileChannel.open(file,
+                Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
+                DirectoryValidator.privateFile(file))) {
+            long bytes = (long) count * SLOT_BYTES;
+            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITTEN_AT_ONCE));
+            for (long at = 0; at < bytes; ) {
+                at += channel.write(zeros.clear(), at);
+            }
+            return new EntryIndex(generation, channel.map(FileChannel.MapMode.READ_WRITE, 0, bytes), count);
+        } catch (FileAlreadyExistsException e) {
+            throw e;
+        } catch (IOException e) {
+            Files.deleteIfExists(file); // a full disk must not keep what was written so far
+            throw e;
+        }
+    }
+
+    /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
+    public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+        StoreLayout.requireFile(file);
+        return InterruptGuard.apart(() -> Optional.ofNullable(openHere(file, generation, mode))).orElse(null);
+    }
+
+    private static @Nullable EntryIndex openHere(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+        Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
+                ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
+                : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+        try (FileChannel channel = FileChannel.open(file, options)) {
+            long count = Math.min(channel.size() / SLOT_BYTES, MAX_SLOTS);
+            if (count == 0) {
+                return null;
+            }
+            int whole = (int) Long.highestOneBit(count);
+            return new EntryIndex(generation, channel.map(mode, 0, (long) whole * SLOT_BYTES), whole);
+        }
+    }
+
+    /** How many slots a table for that many entries has: at most a third full. */
+    public static int slotsFor(long entries) {
+        return Math.clamp(Long.highestOneBit(Math.max(1, entries * 3 - 1)) << 1, MIN_SLOTS, MAX_SLOTS);
+    }
+
+    public long generation() {
+        return generation;
+    }
+
+    public int count() {
+        return mask + 1;
+    }
+
+    public boolean isFull(long occupied) {
+        return occupied * FULL_DENOMINATOR >= (long) count() * FULL_NUMERATOR;
+    }
+
+    public boolean canGrow() {
+        return count() < MAX_SLOTS;
+    }
+
+    /** How many slots have an entry; looks at all. */
+    public long countEntries() {
+        long entries = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            entries += EntryLocation.isLocation(location(slot)) ? 1 : 0;
+        }
+        return entries;
+    }
+
+    /** The unit behind the last entry in that segment; 0 where it has none. Looks at all slots. */
+    public long endIn(int segment) {
+        long end = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            if (location > 0 && location >>> EntryLocation.SEGMENT_SHIFT == segment) {
+                end = Math.max(end, EntryLocation.unit(location) + units(slot));
+            }
+        }
+        return end;
+    }
+
+    /** What the entries in that segment take. Looks at all slots. */
+    public long unitsIn(int segment) {
+        long units = 0;
+        for (int slot = 0; slot < count(); slot++) {
+            long location = location(slot);
+            units += location > 0 && location >>> EntryLocation.SEGMENT_SHIFT == segment ? units(slot) : 0;
+        }
+        return units;
+    }
+
+    /** What slots of ids with this hash are marked with. */
+    public static long tag(long hashPrefix) {
+        return hashPrefix == 0 ? 1 : hashPrefix; // 0 marks a slot that was never used
+    }
+
+    /** The number of the first probe, from {@code probe} on, that meets a slot with this tag and an entry; -1 where there is none. */
+    public int next(long tag, int probe) {
+        for (int i = probe; i <= mask && i < MAX_PROBES; i++) {
+            int slot = slot(tag, i);
+            long found = word(slot, TAG);
+            if (found == 0) {
+                return -1;
+            }
+            if (found == tag && location(slot) != 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** The slot that probe number {@code probe} for this tag meets. */
+    public int slot(long tag, int probe) {
+        return (int) (tag + probe) & mask;
+    }
+
+    public long tagOf(int slot) {
+        return word(slot, TAG);
+    }
+
+    /** Where the entry lies; 0 where the slot has none. */
+    public long location(int slot) {
+        return word(slot, LOCATION);
+    }
+
+    /** How many units the entry takes. */
+    public long units(int slot) {
+        return word(slot, EXTENT) & 0xffff_ffffL;
+    }
+
+    /** When the entry was stored, in seconds since 1970. */
+    public long storedSeconds(int slot) {
+        return word(slot, EXTENT) >>> Integer.SIZE;
+    }
+
+    /** When the entry was last used, in microseconds since 1970, as far as that was written. */
+    public long usedMicros(int slot) {
+        return word(slot, USED);
+    }
+
+    /** Enters an entry; returns 1 where its slot was never used before, 0 where it was, -1 where there is no place. Under the commit lock. */
+    public int insert(long tag, long location, long units, long storedSeconds, long usedMicros) {
+        for (int i = 0; i <= mask && i < MAX_PROBES; i++) {
+            int slot = slot(tag, i);
+            long before = word(slot, TAG);
+            if (before == 0 || location(slot) == 0) {
+                set(slot, EXTENT, storedSeconds << Integer.SIZE | units);
+                set(slot, USED, usedMicros);
+                forget(slot);
+                set(slot, TAG, tag);
+                set(slot, LOCATION, location);
+                return before == 0 ? 1 : 0;
+            }
+        }
+        return -1;
+    }
+
+    /** The entry was copied to another place. Under the commit lock. */
+    public void move(int slot, long location) {
+        set(slot, LOCATION, location);
+    }
+
+    /** Takes an entry out; returns how many slots are as if never used, since no probe needs to pass them. Under the commit lock. */
+    public int remove(int slot) {
+        set(slot, LOCATION, 0);
+        int freed = 0;
+        if (word(slot + 1 & mask, TAG) == 0) {
+            for (int last = slot; freed <= mask && word(last, TAG) != 0 && location(last) == 0; last = last - 1 & mask) {
+                set(last, TAG, 0);
+                freed++;
+            }
+        }
+        return freed;
+    }
+
+    /** Takes all entries out. Under the commit lock. */
+    public void removeAll() {
+        for (int slot = 0; slot < count(); slot++) {
+            set(slot, LOCATION, 0);
+        }
+        for (int slot = 0; slot < count(); slot++) {
+            set(slot, TAG, 0);
+        }
+    }
+
+    /** Notes that the entry was used; {@link #writeUses} writes it. Lock-free; writes nothing that is mapped. */
+    public void noteUse(int slot, long micros) {
+        long[] chunk = uses.get(slot / USES_CHUNK);
+        if (chunk == null) {
+            uses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
+            chunk = uses.get(slot / USES_CHUNK);
+        }
+        chunk[slot % USES_CHUNK] = micros; // racing threads used it at the same moment
+    }
+
+    /** Writes the uses that were noted. A stamp of a wrong clock gives way to any use. */
+    public void writeUses(long nowMicros) {
+        eachUse((slot, micros) -> {
+            long known = usedMicros(slot);
+            if (known < micros || isOfWrongClock(known, nowMicros)) {
+                set(slot, USED, micros);
+            }
+        });
+    }
+
+    /** True where a stamp of the slot is of a clock that was wrong: later than now, or below 0. */
+    public boolean hasWrongStamp(int slot, long nowMicros) {
+        return location(slot) != 0 && (isOfWrongClock(usedMicros(slot), nowMicros) || isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros));
+    }
+
+    /** Sets such stamps of a slot to {@code micros}. Under the commit lock. */
+    public void correctStamps(int slot, long nowMicros, long micros) {
+        if (isOfWrongClock(usedMicros(slot), nowMicros)) {
+            set(slot, USED, micros);
+        }
+        if (isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
+            set(slot, EXTENT, ((micros / MICROS) << Integer.SIZE) | units(slot));
+        }
+    }
+
+    /** Others may have stamped it since this process looked at the clock. */
+    private static boolean isOfWrongClock(long micros, long nowMicros) {
+        return micros < 0 || micros > nowMicros + AHEAD_MICROS;
+    }
+
+    /** Notes in {@code successor} the uses that were noted here. */
+    void handUsesTo(EntryIndex successor) {
+        eachUse((slot, micros) -> {
+            int same = successor.find(tagOf(slot), location(slot));
+            if (same >= 0) {
+                successor.noteUse(same, micros);
+            }
+        });
+    }
+
+    /** The slot with that tag and location; -1 where there is none. */
+    public int find(long tag, long location) {
+        for (int probe = next(tag, 0); probe >= 0; probe = next(tag, probe + 1)) {
+            if (location(slot(tag, probe)) == location) {
+                return slot(tag, probe);
+            }
+        }
+        return -1;
+    }
+
+    private interface UseVisitor {
+        void visit(int slot, long micros);
+    }
+
+    private void eachUse(UseVisitor visitor) {
+        for (int i = 0; i < uses.length(); i++) {
+            long[] chunk = uses.get(i);
+            for (int j = 0; chunk != null && j < chunk.length; j++) {
+                if (chunk[j] != 0) {
+                    visitor.visit(i * USES_CHUNK + j, chunk[j]);
+                    chunk[j] = 0;
+                }
+            }
+        }
+    }
+
+    private void forget(int slot) {
+        long[] chunk = uses.get(slot / USES_CHUNK);
+        if (chunk != null) {
+            chunk[slot % USES_CHUNK] = 0;
+        }
+    }
+
+    private long word(int slot, int at) {
+        return (long) WORDS.getAcquire(slots, slot * SLOT_BYTES + at);
+    }
+
+    private void set(int slot, int at, long value) {
+        WORDS.setRelease(slots, slot * SLOT_BYTES + at, value);
+    }
+}

@@ -1,0 +1,102 @@
+package dev.granary.local.file;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/** The segments that this process has mapped, each mapped when it is first needed. Thread-safe. */
+public final class SegmentPool {
+    private static final int NEAR = 256;
+
+    private final StoreLayout layout;
+    private final Map<Integer, SegmentFile> mapped = new ConcurrentHashMap<>();
+    private final AtomicReferenceArray<@Nullable SegmentFile> near = new AtomicReferenceArray<>(NEAR); // spares look-ups the map and its keys
+
+    SegmentPool(StoreLayout layout) {
+        this.layout = layout;
+    }
+
+    /**
+     * The segment with that number.
+     *
+     * @throws java.nio.file.NoSuchFileException if it was removed
+     * @throws IOException if it cannot be opened
+     */
+    public SegmentFile get(int number) throws IOException {
+        SegmentFile known = near.get(number % NEAR);
+        return known != null && known.number() == number ? known : find(number);
+    }
+
+    private SegmentFile find(int number) throws IOException {
+        SegmentFile segment = mapped.get(number);
+        if (segment == null) {
+            segment = SegmentFile.open(layout.segment(number), number);
+            SegmentFile first = mapped.putIfAbsent(number, segment);
+            segment = first == null ? segment : first;
+        }
+        near.set(number % NEAR, segment);
+        return segment;
+    }
+
+    public SegmentFile create(int number, long length) throws IOException {
+        SegmentFile segment = SegmentFile.create(layout.segment(number), number, length);
+        mapped.put(number, segment);
+        near.set(number % NEAR, segment);
+        return segment;
+    }
+
+    /** Lets go of a segment, whose file may be gone; look-ups that use it go on with the mapping. */
+    public void drop(SegmentFile segment) {
+        near.compareAndSet(segment.number() % NEAR, segment, null);
+        mapped.remove(segment.number(), segment);
+        segment.close();
+    }
+
+    /** Lets go of the segment with that number, whose file is gone. */
+    public void forget(int number) {
+        SegmentFile segment = mapped.get(number);
+        if (segment != null) {
+            drop(segment);
+        }
+    }
+
+    /** Lets go of all segments that were removed. */
+    public void dropGone() {
+        for (SegmentFile segment : mapped()) {
+            if (segment.phase() == SegmentFile.Phase.GONE) {
+                drop(segment);
+            }
+        }
+    }
+
+    /** Lets go of all segments whose files are shorter than they were when they were mapped. */
+    public void dropCut() throws IOException {
+        for (SegmentFile segment : mapped()) {
+            if (isCut(segment)) {
+                drop(segment);
+            }
+        }
+    }
+
+    private static boolean isCut(SegmentFile segment) throws IOException {
+        try {
+            return Files.size(segment.file()) < segment.length();
+        } catch (NoSuchFileException e) {
+            return false; // removed: its mapping has all that it had
+        }
+    }
+
+    public List<SegmentFile> mapped() {
+        return new ArrayList<>(mapped.values());
+    }
+
+    void close() {
+        mapped().forEach(this::drop);
+    }
+}

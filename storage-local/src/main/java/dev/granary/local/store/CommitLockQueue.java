@@ -1,0 +1,128 @@
+package dev.granary.local.store;
+
+import dev.granary.local.file.StatePage;
+import java.io.IOException;
+import java.nio.channels.FileLock;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way to the commit lock: threads of this process queue in the order in which they came, and the first of them asks for the lock that
+ * processes share. Thread-safe.
+ *
+ * <p>It asks a few times, since the lock is mostly held for microseconds, and then has a {@link CommitLockRequest} wait: 64 processes that ask again
+ * and again would leave no processor to the one that has the lock.
+ */
+public final class CommitLockQueue {
+    private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(160);
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long NOWHERE = Long.MIN_VALUE;
+
+    private final ReentrantLock turn = new ReentrantLock(true);
+    private final AtomicLong turns = new AtomicLong();
+    private @Nullable CommitLockRequest request; // guarded by the turn
+    private volatile long standsAt = NOWHERE; // the count of changes at which a holder was seen to stand still
+
+    /** The lock could not be had in time. */
+    public static final class BusyException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        BusyException(String message) {
+            super(message);
+        }
+    }
+
+    /** A turn of this process's threads; over when it is closed. */
+    interface Turn extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /**
+     * Waits for the turn of the calling thread.
+     *
+     * @throws BusyException if it does not come within {@code wait}
+     */
+    Turn enter(BoundedWait wait) throws BusyException {
+        long before = turns.get();
+        if (!wait.until(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS))) {
+            throw new BusyException("the local store is busy: within " + wait.millis() + " ms " + (turns.get() - before)
+                    + " changes of this process ended, and this one had no turn");
+        }
+        return () -> {
+            turns.incrementAndGet();
+            turn.unlock();
+        };
+    }
+
+    /**
+     * Waits for the lock that processes share; for who has the turn. Counts the change.
+     *
+     * @param wait until when
+     * @param stillNanos for how long a holder may stand still: then this wait is over, and those who come later have none
+     * @throws BusyException if the lock cannot be had in time
+     */
+    FileLock lock(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
+        FileLock lock = tryLock(state);
+        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownToStandStill(state); pause *= 2) {
+            wait.pause(pause);
+            lock = tryLock(state);
+        }
+        return counted(state, lock == null ? request(state, wait, stillNanos) : lock);
+    }
+
+    private FileLock counted(StatePage state, FileLock lock) {
+        state.add(StatePage.CHANGES, 1);
+        standsAt = NOWHERE;
+        return lock;
+    }
+
+    private @Nullable FileLock tryLock(StatePage state) throws IOException {
+        CommitLockRequest open = request;
+        return open != null && open.isFor(state) ? null : state.tryCommitLock();
+    }
+
+    private boolean isKnownToStandStill(StatePage state) {
+        return state.get(StatePage.CHANGES) == standsAt;
+    }
+
+    private FileLock request(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
+        if (isKnownToStandStill(state)) {
+            throw new BusyException("another process has the lock of the local store and stands still");
+        }
+        CommitLockRequest asked = requestFor(state);
+        long first = state.get(StatePage.CHANGES);
+        LockHolderWatch watch = new LockHolderWatch(first, System.nanoTime(), stillNanos);
+        while (true) {
+            boolean done = wait.until(nanos -> asked.await(Math.min(nanos, LOOK_NANOS)));
+            long now = state.get(StatePage.CHANGES);
+            watch.look(now, System.nanoTime());
+            boolean stands = watch.hasStood(wait);
+            FileLock lock = done || stands || wait.isOver() ? asked.take() : null;
+            if (lock != null) {
+                return lock;
+            }
+            if (stands) {
+                standsAt = now;
+                throw new BusyException("another process has had the lock of the local store for "
+                        + TimeUnit.NANOSECONDS.toMillis(watch.stillNanos()) + " ms and stands still");
+            }
+            if (wait.isOver()) {
+                throw new BusyException("the local store is busy: within " + wait.millis() + " ms other processes began " + (now - first)
+                        + " changes, and this one had no turn");
+            }
+        }
+    }
+
+    private CommitLockRequest requestFor(StatePage state) {
+        CommitLockRequest open = request;
+        if (open == null || !open.isFor(state) || !open.want()) {
+            open = CommitLockRequest.begin(state);
+            request = open;
+        }
+        return open;
+    }
+}

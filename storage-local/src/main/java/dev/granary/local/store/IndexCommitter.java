@@ -1,0 +1,307 @@
+package dev.granary.local.store;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.SegmentFile;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreLayout;
+import dev.granary.local.file.StoreStep;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes which entries there are: enters one that was written, takes one out, takes all out. Each is one change of the index under the
+ * commit lock. Thread-safe.
+ */
+public final class IndexCommitter {
+    private static final int ATTEMPTS = 5;
+    private static final int MICROS = 1_000_000;
+
+    private final SegmentStore store;
+    private final EntryReader shelf;
+    private final SegmentAppender appender;
+
+    public IndexCommitter(SegmentStore store, EntryReader shelf) {
+        this.store = store;
+        this.shelf = shelf;
+        this.appender = new SegmentAppender(store);
+    }
+
+    /** An entry on its way into the store: first written, then entered. For one thread. */
+    public static final class Fresh {
+        private final Entry entry;
+        private final List<MemorySegment> parts;
+        private final boolean heals;
+        private final long length;
+        private SegmentAppender.@Nullable Written written; // null where it must be written again
+        private boolean entered;
+
+        /**
+         * An entry that is not there.
+         *
+         * @param parts the entry encoded
+         * @param heals whether it will replace a damaged one
+         */
+        public Fresh(Entry entry, List<MemorySegment> parts, boolean heals) {
+            this.entry = entry;
+            this.parts = parts;
+            this.heals = heals;
+            this.length = parts.stream().mapToLong(MemorySegment::byteSize).sum();
+        }
+
+        public Entry entry() {
+            return entry;
+        }
+
+        public boolean heals() {
+            return heals;
+        }
+
+        public long length() {
+            return length;
+        }
+
+        public boolean isEntered() {
+            return entered;
+        }
+    }
+
+    /** Writes an entry; it is there for nobody before it is entered. */
+    public void write(Fresh fresh, long capacity) throws IOException {
+        SegmentAppender.Written written = appender.append(fresh.parts, fresh.length, capacity);
+        fresh.written = written.location() == 0 ? null : written;
+    }
+
+    /**
+     * Enters what was written, all with one change; whatever else the index has for their ids leaves with it. Where this throws, some may have
+     * been entered.
+     */
+    public void enter(List<Fresh> all, long capacity, long nowMicros) throws IOException {
+        List<Fresh> left = all;
+        for (int attempt = 1; !left.isEmpty(); attempt++) {
+            for (Fresh fresh : left) {
+                if (fresh.written == null) { // its segment was removed
+                    write(fresh, capacity);
+                }
+            }
+            List<Fresh> entering = left;
+            store.change(files -> {
+                OpenSegments open = new OpenSegments(files);
+                for (Fresh fresh : entering) {
+                    enter(files, open, fresh, nowMicros);
+                }
+                return true;
+            });
+            store.steps().done(StoreStep.COMMITTED);
+            left = left.stream().filter(fresh -> !fresh.entered).toList();
+            if (!left.isEmpty() && attempt == ATTEMPTS) {
+                throw new IOException("each time an entry was written its segment was removed");
+            }
+        }
+    }
+
+    /** Which segments entries may be committed in, asked once each: only who has the lock closes one. */
+    private static final class OpenSegments {
+        private final OpenStoreFiles files;
+        private final Map<Integer, Boolean> known = new HashMap<>();
+
+        OpenSegments(OpenStoreFiles files) {
+            this.files = files;
+        }
+
+        boolean has(long location) throws IOException {
+            Boolean seen = known.get(EntryLocation.segment(location));
+            if (seen == null) {
+                seen = isOpen(files, location);
+                known.put(EntryLocation.segment(location), seen);
+            }
+            return seen;
+        }
+    }
+
+    private void enter(OpenStoreFiles files, OpenSegments open, Fresh fresh, long nowMicros) throws IOException {
+        SegmentAppender.Written written = fresh.written;
+        if (written != null && files == written.files() && open.has(written.location())) {
+            enter(files, fresh.entry.id(), written.location(), EntryLocation.units(fresh.length), nowMicros);
+            fresh.entered = true;
+        } else {
+            fresh.written = null; // a sweep closed the segment meanwhile, or somebody removed it
+        }
+    }
+
+    private void enter(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
+        StatePage state = files.state();
+        EntryIndex index = roomy(files, nowMicros);
+        List<Integer> replaced = slotsOf(files, index, id);
+        announce(state, index, location, shelf.tag(id), replaced);
+        store.steps().done(StoreStep.ANNOUNCED);
+        int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
+        if (fresh < 0) {
+            throw new IOException("the index has no room for another entry");
+        }
+        store.steps().done(StoreStep.ENTERED);
+        state.add(StatePage.OCCUPIED_SLOTS, fresh);
+        state.add(StatePage.LIVE_ENTRIES, 1);
+        state.add(StatePage.LIVE_UNITS, units);
+        if (!replaced.isEmpty()) {
+            state.add(StatePage.REPLACEMENTS, 1); // the new entry may lie where a look-up's probe has passed
+        }
+        for (int slot : replaced) {
+            remove(state, index, slot);
+        }
+        state.set(StatePage.ENTERING, 0);
+        store.steps().done(StoreStep.COUNTED);
+    }
+
+    /** Writes down what will leave, since both are in the index for a moment. */
+    private static void announce(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
+        for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
+            state.set(StatePage.REPLACED + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
+        }
+        state.set(StatePage.ENTERING_TAG, tag);
+        state.set(StatePage.ENTERING, location);
+    }
+
+    /** Takes out what a process had replaced that died before it could. Under the commit lock; leaves the counts to be counted again. */
+    static void finish(OpenStoreFiles files) throws IOException {
+        StatePage state = files.state();
+        long tag = state.get(StatePage.ENTERING_TAG);
+        if (state.get(StatePage.ENTERING) != 0 && files.index().find(tag, state.get(StatePage.ENTERING)) >= 0) {
+            state.add(StatePage.REPLACEMENTS, 1);
+            for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
+                removeAt(files, tag, state.get(StatePage.REPLACED + i * Long.BYTES));
+            }
+        }
+        state.set(StatePage.ENTERING, 0);
+    }
+
+    /** True where an entry may be committed at that place: its segment takes entries, and its file still has its name. */
+    public static boolean isOpen(OpenStoreFiles files, long location) throws IOException {
+        int number = EntryLocation.segment(location);
+        try {
+            if (files.segments().get(number).phase() != SegmentFile.Phase.OPEN) {
+                return false;
+            }
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+        if (StoreLayout.isThere(files.layout().segment(number))) {
+            return true;
+        }
+        files.segments().forget(number); // removed under the mapping: what is written there nobody else would ever see
+        return false;
+    }
+
+    /** The index, with room for one more entry. */
+    private EntryIndex roomy(OpenStoreFiles files, long nowMicros) throws IOException {
+        EntryIndex index = files.index();
+        StatePage state = files.state();
+        if (!index.isFull(state.get(StatePage.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(StatePage.LIVE_ENTRIES)))) {
+            return index;
+        }
+        index.writeUses(nowMicros);
+        return StoreRecovery.replaceIndex(files, index, index.generation() + 1, EntryIndex.slotsFor(index.countEntries() + 1), store.steps());
+    }
+
+    /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
+    private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id) throws IOException {
+        List<Integer> slots = new ArrayList<>(0);
+        long tag = shelf.tag(id);
+        for (int probe = index.next(tag, 0); probe >= 0; probe = index.next(tag, probe + 1)) {
+            int slot = index.slot(tag, probe);
+            try (Arena memory = Arena.ofConfined()) {
+                if (!shelf.isAnothers(files, index, slot, id, memory)) {
+                    slots.add(slot);
+                }
+            } catch (IOException e) {
+                slots.add(slot); // cut under its mapping
+            }
+        }
+        return slots;
+    }
+
+    /**
+     * Takes an entry out if it still lies where it was found; returns whether it did. After damage in the segment at the end the store goes on
+     * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
+     */
+    public boolean remove(EntryReader.Place place) throws IOException {
+        return canBeRemoved(place) && store.change(removal(place));
+    }
+
+    /** The same for a look-up, which waits for a moment only: the next one finds the damage again. */
+    boolean removeSoon(EntryReader.Place place) throws IOException {
+        return canBeRemoved(place) && store.changeSoon(removal(place));
+    }
+
+    private static boolean canBeRemoved(EntryReader.Place place) {
+        return place.index() != null && !(place.result() instanceof LoadResult.Absent);
+    }
+
+    private SegmentStore.Change removal(EntryReader.Place place) {
+        long tag = Objects.requireNonNull(place.index()).tagOf(place.slot());
+        return files -> {
+            boolean removed = removeAt(files, tag, place.location());
+            if (removed && place.result() instanceof LoadResult.Damaged
+                    && EntryLocation.segment(place.location()) == EntryLocation.segment(files.state().tail())) {
+                appender.leave(files, 0);
+            }
+            return removed;
+        };
+    }
+
+    /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */
+    static boolean removeAt(OpenStoreFiles files, long tag, long location) throws IOException {
+        EntryIndex index = files.index();
+        int slot = index.find(tag, location);
+        if (slot >= 0) {
+            remove(files.state(), index, slot);
+        }
+        return slot >= 0;
+    }
+
+    /** The same of what was in that slot of {@code seen}: also where a tag that rotted or a power cut lets no probe come there any more. */
+    public static boolean removeAt(OpenStoreFiles files, EntryIndex seen, int slot, long location) throws IOException {
+        EntryIndex index = files.index();
+        if (index.generation() != seen.generation()) {
+            return removeAt(files, seen.tagOf(slot), location);
+        }
+        boolean there = index.location(slot) == location;
+        if (there) {
+            remove(files.state(), index, slot);
+        }
+        return there;
+    }
+
+    private static void remove(StatePage state, EntryIndex index, int slot) {
+        long units = index.units(slot);
+        int freed = index.remove(slot);
+        state.add(StatePage.OCCUPIED_SLOTS, -freed);
+        state.add(StatePage.LIVE_ENTRIES, -1);
+        state.add(StatePage.LIVE_UNITS, -units);
+    }
+
+    /** Takes all entries out, and goes on in a new segment. Writes nothing new: it works on a full disk too. */
+    public boolean clear() throws IOException {
+        return store.files() != null && store.change(files -> {
+            files.index().removeAll();
+            StatePage state = files.state();
+            state.set(StatePage.OCCUPIED_SLOTS, 0);
+            state.set(StatePage.LIVE_ENTRIES, 0);
+            state.set(StatePage.LIVE_UNITS, 0);
+            appender.seal(files, 0);
+            return true;
+        });
+    }
+}

@@ -1,0 +1,103 @@
+package dev.granary.local.store;
+
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.FileThreads;
+import dev.granary.local.file.OpenStoreFiles;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Notes which entries were used, and has it written to the index some seconds later: a hit writes nothing but a number in this process.
+ * Thread-safe.
+ */
+public final class LastUseRecorder {
+    private static final Duration DELAY = Duration.ofSeconds(10);
+    private static final int MICROS = 1_000_000;
+
+    private final SegmentStore store;
+    private final InstantSource clock;
+    private final Executor background;
+    private final IoFailureLog trouble;
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+    private volatile @Nullable Thread waiting;
+    private volatile boolean closed; // written under the lock of this
+
+    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog trouble) {
+        this.store = store;
+        this.clock = clock;
+        this.background = background;
+        this.trouble = trouble;
+    }
+
+    public long nowMicros() {
+        Instant now = clock.instant();
+        return now.getEpochSecond() * MICROS + now.getNano() / 1000;
+    }
+
+    /** The entry in that slot was used now. */
+    void note(EntryIndex index, int slot) {
+        index.noteUse(slot, nowMicros());
+        if (!scheduled.get() && scheduled.compareAndSet(false, true)) {
+            schedule();
+        }
+    }
+
+    /** Waits in a thread that opened files before: the JDK's schedulers take longer to load than a look-up takes. */
+    private void schedule() {
+        try {
+            FileThreads.execute(this::waitAndWrite);
+        } catch (OutOfMemoryError e) {
+            scheduled.set(false); // the system has no thread: a later use asks again
+            trouble.record(IoFailureLog.Kind.STAMPING, e);
+        }
+    }
+
+    private void waitAndWrite() {
+        waiting = Thread.currentThread();
+        if (!closed) {
+            LockSupport.parkNanos(DELAY.toNanos());
+        }
+        waiting = null;
+        if (!closed) {
+            try {
+                background.execute(this::writeUnlessClosed);
+            } catch (RejectedExecutionException e) {
+                writeUnlessClosed();
+            }
+        }
+    }
+
+    private synchronized void writeUnlessClosed() {
+        if (!closed) { // a closed tier must not open its files again
+            write();
+        }
+    }
+
+    /** Writes what was noted, for the last time, and has the thread that waits end: else each opening would leave one for a while. */
+    public synchronized void close() {
+        write();
+        closed = true;
+        LockSupport.unpark(waiting);
+    }
+
+    /** Writes what was noted, and lets go of segments that others removed. */
+    private void write() {
+        scheduled.set(false);
+        try {
+            OpenStoreFiles files = store.files();
+            if (files != null) {
+                files.writeUses(nowMicros());
+                files.segments().dropGone();
+            }
+        } catch (IOException | InternalError e) {
+            trouble.record(IoFailureLog.Kind.STAMPING, e);
+        }
+    }
+}

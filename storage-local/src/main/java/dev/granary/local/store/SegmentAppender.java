@@ -1,0 +1,172 @@
+package dev.granary.local.store;
+
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.SegmentFile;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.util.List;
+
+/**
+ * Writes entries at the end of the store. Room is taken by one atomic exchange and filled without a lock, so writers neither wait for each
+ * other nor for one that died; what a dead one took is given back by a sweep, since no entry lies there.
+ */
+public final class SegmentAppender {
+    private static final long LONGEST_SEGMENT = 64 << 20;
+    private static final long SHORTEST_SEGMENT = 1 << 20;
+    private static final int SEGMENTS_IN_CAPACITY = 32;
+
+    private final SegmentStore store;
+
+    /**
+     * Where an entry was written.
+     *
+     * @param files of which store: somebody may put another one into its place
+     * @param location where in it; 0 where it was not
+     */
+    public record Written(OpenStoreFiles files, long location) {}
+
+    public SegmentAppender(SegmentStore store) {
+        this.store = store;
+    }
+
+    /**
+     * Writes an entry; it is there for nobody before the index says so.
+     *
+     * @param parts the entry's bytes
+     * @param length how many
+     * @param capacity of the store, which decides on the length of a new segment
+     * @return where it lies; at 0 where its segment was removed while it was written
+     */
+    public Written append(List<MemorySegment> parts, long length, long capacity) throws IOException {
+        long units = EntryLocation.units(length);
+        Written taken = reserve(units, capacity);
+        OpenStoreFiles files = taken.files();
+        long location = taken.location();
+        store.steps().done(StoreStep.RESERVED);
+        boolean done = false;
+        try {
+            done = write(files.segments().get(EntryLocation.segment(location)), EntryLocation.offset(location), parts);
+            return taken;
+        } catch (NoSuchFileException e) {
+            done = true;
+            files.segments().forget(EntryLocation.segment(location));
+            return new Written(files, 0);
+        } finally {
+            if (!done) { // a full disk: give the room back, unless another has taken the next
+                files.state().exchange(StatePage.TAIL, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
+            }
+        }
+    }
+
+    private boolean write(SegmentFile segment, long offset, List<MemorySegment> parts) throws IOException {
+        long at = offset;
+        for (MemorySegment part : parts) {
+            segment.write(at, part);
+            at += part.byteSize();
+            store.steps().done(StoreStep.PART_WRITTEN);
+        }
+        return true;
+    }
+
+    private Written reserve(long units, long capacity) throws IOException {
+        if (!store.isInOrder(store.filesToWrite())) {
+            store.change(_ -> true);
+        }
+        while (true) {
+            OpenStoreFiles files = store.filesToWrite();
+            StatePage state = files.state();
+            long word = state.get(StatePage.TAIL);
+            long tail = EntryLocation.withoutCheck(word);
+            if (tail != 0 && hasRoom(files, tail, units)) {
+                if (state.exchange(StatePage.TAIL, word, EntryLocation.withCheck(tail + units))) {
+                    return new Written(files, tail);
+                }
+            } else {
+                store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * EntryLocation.UNIT)));
+            }
+        }
+    }
+
+    private static boolean hasRoom(OpenStoreFiles files, long tail, long units) throws IOException {
+        try {
+            SegmentFile segment = files.segments().get(EntryLocation.segment(tail));
+            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(tail) + units * EntryLocation.UNIT <= segment.length();
+        } catch (NoSuchFileException e) {
+            return false; // somebody removed it
+        }
+    }
+
+    static long segmentLength(long capacity) {
+        return Math.clamp(capacity / SEGMENTS_IN_CAPACITY, SHORTEST_SEGMENT, LONGEST_SEGMENT);
+    }
+
+    /** Begins a new segment, unless the end of the store is not {@code seen} any more. Under the commit lock. */
+    private boolean beginSegment(OpenStoreFiles files, long seen, long length) throws IOException {
+        if (files.state().get(StatePage.TAIL) != seen) {
+            return false;
+        }
+        SegmentFile fresh = create(files, length);
+        store.steps().done(StoreStep.SEGMENT_CREATED);
+        seal(files, EntryLocation.withCheck(EntryLocation.location(fresh.number(), 1)));
+        return true;
+    }
+
+    /** Ends the segment at the end, and goes on at {@code next}, which may be 0 for nowhere. Under the commit lock. */
+    public void seal(OpenStoreFiles files, long next) throws IOException {
+        long end = leave(files, next);
+        if (end != 0) {
+            try {
+                FileDisposer.cutLast(files, files.segments().get(EntryLocation.segment(end)), EntryLocation.offset(end));
+            } catch (NoSuchFileException e) {
+                return; // somebody removed it
+            }
+        }
+    }
+
+    /** The same where the end may be a wrong one: what lies behind it stays. Returns where the end was, 0 where nothing said. */
+    long leave(OpenStoreFiles files, long next) {
+        StatePage state = files.state();
+        long word = state.get(StatePage.TAIL);
+        while (!state.exchange(StatePage.TAIL, word, next)) { // others reserve without the lock
+            word = state.get(StatePage.TAIL);
+        }
+        store.steps().done(StoreStep.TAIL_MOVED);
+        long end = EntryLocation.withoutCheck(word);
+        if (end != 0) {
+            state.add(StatePage.SEALED_UNITS, EntryLocation.unit(end));
+        }
+        return end;
+    }
+
+    private static SegmentFile create(OpenStoreFiles files, long length) throws IOException {
+        StatePage state = files.state();
+        long number = Math.max(1, state.get(StatePage.NEXT_SEGMENT));
+        boolean again = false; // all numbers were used, or the next one rotted: segments of the lowest ones have long been removed
+        while (number <= EntryLocation.LAST_SEGMENT || !again) {
+            if (number > EntryLocation.LAST_SEGMENT) {
+                number = 1;
+                again = true;
+            }
+            try {
+                SegmentFile segment = files.segments().create((int) number, length);
+                state.set(StatePage.NEXT_SEGMENT, number + 1);
+                return segment;
+            } catch (FileAlreadyExistsException e) {
+                number++; // the state was set back by a power cut
+            } catch (NoSuchFileException e) {
+                if (Files.exists(files.layout().segments())) {
+                    throw e;
+                }
+                Files.createDirectories(files.layout().segments(), DirectoryValidator.privateDirectory(files.layout().root()));
+            }
+        }
+        throw new IOException("the store has used all its segment numbers; clear it");
+    }
+}

@@ -1,0 +1,195 @@
+package dev.granary.local.store;
+
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreLayout;
+import dev.granary.local.file.StoreStep;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts the state in order under the commit lock: after a process died in a change, after the machine was started anew, after the state or the
+ * index was damaged. Entries are not read for it; each is verified when it is looked up.
+ */
+public final class StoreRecovery {
+    private StoreRecovery() {}
+
+    /** Checks what the last holder of the lock left; returns true where something had to be put in order. */
+    static boolean begin(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+        StatePage state = files.state();
+        boolean isOurs = state.get(StatePage.MARK) == StatePage.MAGIC;
+        if (!isOurs || !hasSoundIndex(files)) {
+            rebuild(files, boot, steps);
+            return true;
+        }
+        if (state.get(StatePage.BOOT) != boot) {
+            restart(files, boot);
+            return true;
+        }
+        if (state.get(StatePage.CHANGING) != 0 || !hasPlausibleCounts(state)) {
+            IndexCommitter.finish(files);
+            recount(files);
+            return true;
+        }
+        return false;
+    }
+
+    private static boolean hasSoundIndex(OpenStoreFiles files) throws IOException {
+        try {
+            EntryIndex index = files.index();
+            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.isThere(files.layout().index(index.generation()));
+        } catch (NoSuchFileException e) {
+            return false; // after any other error it may be there, and must not be replaced
+        }
+    }
+
+    /** True where the counts can be right. */
+    static boolean hasPlausibleCounts(StatePage state) {
+        long slots = state.get(StatePage.INDEX_SLOTS);
+        long entries = state.get(StatePage.LIVE_ENTRIES);
+        long occupied = state.get(StatePage.OCCUPIED_SLOTS);
+        return entries >= 0 && entries <= slots && occupied >= 0 && occupied <= slots
+                && isPlausible(state.get(StatePage.LIVE_UNITS)) && isPlausible(state.get(StatePage.SEALED_UNITS));
+    }
+
+    private static boolean isPlausible(long units) {
+        return units >= 0 && units <= StatePage.MOST_UNITS;
+    }
+
+    /** Takes over what is left of the best index there is, and finds everything else out again. */
+    private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+        StatePage state = files.state();
+        state.set(StatePage.MARK, 0);
+        Found found = Found.in(files.layout());
+        EntryIndex old = found.index;
+        replaceIndex(files, old, found.lastGeneration + 1, EntryIndex.slotsFor(found.entries), steps);
+        restart(files, boot);
+        state.set(StatePage.MARK, StatePage.MAGIC);
+    }
+
+    /** After a power cut any page of any file may be older than another: nothing is written any more where something may already lie. */
+    private static void restart(OpenStoreFiles files, long boot) throws IOException {
+        StatePage state = files.state();
+        state.set(StatePage.TAIL, 0);
+        state.set(StatePage.ENTERING, 0);
+        dropEntriesWithoutFile(files);
+        long next = state.get(StatePage.NEXT_SEGMENT); // processes may still map a removed segment with a number below it
+        state.set(StatePage.NEXT_SEGMENT, Math.max(Found.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
+        recount(files);
+        state.set(StatePage.BOOT, boot);
+    }
+
+    /** The next segments take numbers that no file has: an entry that leads to such a number would lead into another's bytes. */
+    private static void dropEntriesWithoutFile(OpenStoreFiles files) throws IOException {
+        StoreLayout.requireDirectoryOrNothing(files.layout().segments()); // else the files are only hidden
+        Set<Integer> numbers = new HashSet<>();
+        StoreLayout.each(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
+        EntryIndex index = files.index();
+        for (int slot = 0; slot < index.count(); slot++) {
+            long location = index.location(slot);
+            if (location != 0 && (!EntryLocation.isLocation(location) || !numbers.contains(EntryLocation.segment(location)))) {
+                index.remove(slot);
+            }
+        }
+    }
+
+    /** Counts entries and bytes. */
+    public static void recount(OpenStoreFiles files) throws IOException {
+        recountEntries(files);
+        files.state().set(StatePage.SEALED_UNITS, Found.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().tail())));
+    }
+
+    /** Counts entries and what they take. */
+    public static void recountEntries(OpenStoreFiles files) throws IOException {
+        StatePage state = files.state();
+        EntryIndex index = files.index();
+        long units = 0;
+        long entries = 0;
+        long occupied = 0;
+        for (int slot = 0; slot < index.count(); slot++) {
+            occupied += index.tagOf(slot) != 0 ? 1 : 0;
+            if (index.location(slot) != 0) {
+                entries++;
+                units += index.units(slot);
+            }
+        }
+        state.set(StatePage.LIVE_ENTRIES, entries);
+        state.set(StatePage.LIVE_UNITS, units);
+        state.set(StatePage.OCCUPIED_SLOTS, occupied);
+    }
+
+    /**
+     * Goes over to a new index with the entries of {@code old}, or with none. Its file is complete before the state names it, and the old
+     * one's goes afterwards.
+     */
+    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long wanted, int slots, StoreStep.Listener steps) throws IOException {
+        StatePage state = files.state();
+        long generation = files.layout().freeGeneration(wanted);
+        EntryIndex fresh = EntryIndex.create(files.layout().index(generation), generation, slots);
+        long entries = 0;
+        long units = 0;
+        for (int slot = 0; old != null && slot < old.count(); slot++) {
+            long location = old.location(slot);
+            if (old.tagOf(slot) != 0 && EntryLocation.isLocation(location)
+                    && fresh.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
+                entries++;
+                units += old.units(slot);
+            }
+        }
+        steps.done(StoreStep.INDEX_WRITTEN);
+        state.set(StatePage.LIVE_ENTRIES, entries);
+        state.set(StatePage.LIVE_UNITS, units);
+        state.set(StatePage.OCCUPIED_SLOTS, entries);
+        state.set(StatePage.INDEX_SLOTS, slots);
+        state.set(StatePage.GENERATION, generation);
+        files.use(fresh);
+        steps.done(StoreStep.INDEX_REPLACED);
+        FileDisposer.removeOtherIndexes(files);
+        return fresh;
+    }
+
+    /** What the directory shows of a store whose state cannot be relied on. */
+    private static final class Found {
+        private long lastGeneration;
+        private @Nullable EntryIndex index;
+        private long entries;
+        private long lastSegment;
+        private long units;
+        private final StoreLayout layout;
+
+        private Found(StoreLayout layout) {
+            this.layout = layout;
+        }
+
+        static Found in(StoreLayout layout) throws IOException {
+            Found found = new Found(layout);
+            layout.eachIndex(found::indexFile);
+            layout.eachSegment((_, number) -> found.lastSegment = Math.max(found.lastSegment, number));
+            return found;
+        }
+
+        /** Of several, the one with most entries counts: another was not finished, or not yet removed. */
+        private void indexFile(Path file, long generation) throws IOException {
+            EntryIndex opened = EntryIndex.open(file, generation, FileChannel.MapMode.READ_WRITE);
+            lastGeneration = Math.max(lastGeneration, generation);
+            if (opened != null && (index == null || opened.countEntries() > entries)) {
+                index = opened;
+                entries = opened.countEntries();
+            }
+        }
+
+        long unitsWithout(int active) throws IOException {
+            units = 0;
+            layout.eachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
+            return units;
+        }
+    }
+}

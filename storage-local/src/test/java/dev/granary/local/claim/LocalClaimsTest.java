@@ -1,0 +1,229 @@
+package dev.granary.local.claim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.ClaimProcess;
+import dev.granary.local.claim.ClaimResult.Mine;
+import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.claim.ClaimResult.Taken;
+import dev.granary.local.claim.ClaimResult.Unavailable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Claims between threads and between real processes, and what happens where they do not work. */
+@Timeout(600)
+final class LocalClaimsTest {
+    private static final Id A = TestEntries.id("a");
+    private static final Id B = TestEntries.id("b");
+    private static final Taken UNDER_WAY = new Taken(Stage.UNDER_WAY);
+    private static final Taken AWAITING_LAUNCH = new Taken(Stage.AWAITING_LAUNCH);
+
+    @TempDir
+    private Path directory;
+
+    private static Mine mine(ClaimResult result) {
+        return assertInstanceOf(Mine.class, result);
+    }
+
+    @Test
+    @DisplayName("R9 one has the claim, another id is free, and closing lets go once")
+    void oneHasIt() {
+        try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
+            Mine first = mine(one.claim(A));
+            assertEquals(UNDER_WAY, two.claim(A));
+            assertEquals(UNDER_WAY, one.claim(A), "nor does its own user get it twice");
+            mine(two.claim(B)).close();
+            first.close();
+            Mine second = mine(two.claim(A));
+            first.close();
+            assertEquals(UNDER_WAY, one.claim(A), "closing twice does not let go of another's");
+            second.close();
+            mine(one.claim(A)).close();
+        }
+    }
+
+    @Test
+    @DisplayName("R9 who awaits a launch says so, to threads and processes")
+    void awaitingLaunch() throws Exception {
+        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+            Mine held = mine(here.claim(A));
+            assertEquals("UNDER_WAY", there.ask("claim a"));
+            held.awaitLaunch();
+            held.awaitLaunch();
+            assertEquals("AWAITING_LAUNCH", there.ask("claim a"));
+            assertEquals(AWAITING_LAUNCH, here.claim(A));
+            held.close();
+            held.awaitLaunch();
+            assertEquals("mine", there.ask("claim a"));
+            assertEquals(UNDER_WAY, here.claim(A), "the next holder begins anew");
+            there.ask("launch a");
+            assertEquals(AWAITING_LAUNCH, here.claim(A));
+            there.ask("close a");
+            mine(here.claim(A)).close();
+        }
+    }
+
+    @Test
+    @DisplayName("D18 the claims of a killed process are free, and nothing is left to be swept")
+    void killed() throws Exception {
+        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+            assertEquals("mine", there.ask("claim a"));
+            assertEquals("mine", there.ask("claim b"));
+            there.ask("launch b");
+            assertEquals(UNDER_WAY, here.claim(A));
+            there.kill();
+            mine(here.claim(A)).close();
+            mine(here.claim(B)).close();
+        }
+        assertEquals(0, Files.size(directory.resolve("claims")));
+    }
+
+    @Test
+    @DisplayName("Closing one user's claims lets go of its own and keeps the others', in and between processes")
+    void closeKeepsOthers() throws Exception {
+        try (LocalClaims one = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+            LocalClaims two = LocalClaims.open(directory.resolve("..").resolve(directory.getFileName()));
+            mine(one.claim(A));
+            Mine late = mine(two.claim(B));
+            two.close();
+            two.close();
+            assertEquals("UNDER_WAY", there.ask("claim a"), "the other user of the file keeps its claim");
+            assertEquals("mine", there.ask("claim b"));
+            late.close();
+            assertEquals(UNDER_WAY, one.claim(B));
+            assertInstanceOf(Unavailable.class, two.claim(A));
+        }
+    }
+
+    @Test
+    @DisplayName("An interrupted thread claims and lets go like any other, keeps its interrupt, and closes the file for nobody")
+    void interrupted() throws Exception {
+        try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
+            Mine before = mine(here.claim(A));
+            Thread.currentThread().interrupt();
+            try {
+                Mine held = mine(here.claim(B));
+                held.awaitLaunch();
+                assertEquals(AWAITING_LAUNCH, here.claim(B));
+                held.close();
+                assertTrue(Thread.currentThread().isInterrupted());
+            } finally {
+                assertTrue(Thread.interrupted());
+            }
+            assertEquals("UNDER_WAY", there.ask("claim a"));
+            assertEquals("mine", there.ask("claim b"));
+            before.close();
+            assertEquals("mine", there.ask("claim a"));
+        }
+    }
+
+    @Test
+    @DisplayName("R9 of many threads with users of their own, one has each claim at a time")
+    void threads() throws Exception {
+        int threads = 8;
+        int[] inside = new int[1]; // guarded by the claim alone
+        int rounds = 200;
+        CountDownLatch go = new CountDownLatch(1);
+        try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+            List<Future<Integer>> all = new ArrayList<>();
+            for (int t = 0; t < threads; t++) {
+                all.add(pool.submit(() -> {
+                    go.await();
+                    int worst = 0;
+                    try (LocalClaims claims = LocalClaims.open(directory)) {
+                        for (int done = 0; done < rounds; ) {
+                            if (claims.claim(A) instanceof Mine held) {
+                                worst = Math.max(worst, ++inside[0]);
+                                inside[0]--;
+                                done++;
+                                held.close();
+                            }
+                        }
+                    }
+                    return worst;
+                }));
+            }
+            go.countDown();
+            for (Future<Integer> one : all) {
+                assertEquals(1, one.get());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("The file is private and made at the first claim; removed under its users, it is made anew")
+    void removed() throws Exception {
+        Path file = directory.resolve("claims");
+        try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
+            assertFalse(Files.exists(file));
+            Mine old = mine(one.claim(A));
+            assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+            Files.delete(file);
+            Mine young = mine(two.claim(A)); // its holder cannot be seen any more: a cost, not an error
+            old.close();
+            assertEquals(UNDER_WAY, one.claim(A));
+            young.close();
+            mine(one.claim(A)).close();
+        }
+    }
+
+    @Test
+    @DisplayName("D15 without a directory, with something else in the file's place, or without permission: unavailable, with a reason")
+    void unavailable() throws Exception {
+        Path missing = directory.resolve("missing");
+        try (LocalClaims claims = LocalClaims.open(missing)) {
+            assertReason(claims, "missing");
+            Files.createDirectory(missing);
+            mine(claims.claim(A)).close();
+        }
+        Path linked = Files.createDirectory(directory.resolve("linked"));
+        Files.createSymbolicLink(linked.resolve("claims"), directory.resolve("elsewhere"));
+        try (LocalClaims claims = LocalClaims.open(linked)) {
+            assertReason(claims, "claims");
+        }
+        assertFalse(Files.exists(directory.resolve("elsewhere")));
+        Path occupied = Files.createDirectories(directory.resolve("occupied/claims"));
+        try (LocalClaims claims = LocalClaims.open(occupied.resolveSibling("."))) {
+            assertReason(claims, "claims");
+        }
+    }
+
+    @Test
+    @DisplayName("D15 a read-only disk: unavailable, with a reason")
+    void readOnly() throws Exception {
+        assumeTrue("root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
+        assumeTrue(run("mount", "-t", "tmpfs", "-o", "ro,size=1m,mode=700", "tmpfs", directory.toString()), "nothing can be mounted here");
+        try (LocalClaims claims = LocalClaims.open(directory)) {
+            assertReason(claims, "Read-only file system");
+        } finally {
+            assertTrue(run("umount", "-l", directory.toString()));
+        }
+    }
+
+    private static void assertReason(LocalClaims claims, String part) {
+        String reason = assertInstanceOf(Unavailable.class, claims.claim(A)).reason();
+        assertTrue(reason.contains(part), reason);
+    }
+
+    private static boolean run(String... command) throws IOException, InterruptedException {
+        return new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor() == 0;
+    }
+}

@@ -1,0 +1,167 @@
+package dev.granary.local.store;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.StoreStep;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The way to the commit lock, without any other process: the turns of threads, and what deadlines and interrupts do to them. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class CommitLockQueueTest {
+    private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
+
+    @Test
+    @DisplayName("A8 L4 threads take turns in the order in which they came: who has had one comes behind those who wait")
+    void order() throws Exception {
+        CommitLockQueue queue = new CommitLockQueue();
+        for (int round = 0; round < 50; round++) {
+            List<String> turns = new CopyOnWriteArrayList<>();
+            CommitLockQueue.Turn first = queue.enter(new BoundedWait(DAY_NANOS));
+            Thread waiting = Thread.ofPlatform().start(() -> {
+                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
+                    turns.add("who waited");
+                } catch (CommitLockQueue.BusyException e) {
+                    turns.add(e.toString());
+                }
+            });
+            while (waiting.getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            first.close();
+            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
+                turns.add("who had one");
+            }
+            waiting.join();
+            assertEquals(List.of("who waited", "who had one"), turns, "round " + round);
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of turns that others had meanwhile")
+    void noTurn() throws Exception {
+        CommitLockQueue queue = new CommitLockQueue();
+        for (int i = 0; i < 3; i++) {
+            queue.enter(new BoundedWait(DAY_NANOS)).close();
+        }
+        List<String> refused = new CopyOnWriteArrayList<>();
+        try (CommitLockQueue.Turn _ = queue.enter(new BoundedWait(DAY_NANOS))) {
+            Thread.ofPlatform().start(() -> {
+                Thread.currentThread().interrupt();
+                try (BoundedWait wait = new BoundedWait(1_000_000)) {
+                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.enter(wait)).getMessage());
+                }
+                refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
+            }).join();
+        }
+        assertTrue(refused.getFirst().contains(" ms 0 changes of this process ended"), refused::toString);
+        assertEquals("true", refused.getLast());
+        queue.enter(new BoundedWait(DAY_NANOS)).close();
+    }
+
+    @Test
+    @DisplayName("A8 L4 the count of changes tells a holder that stands still from others that take turns")
+    void watch() {
+        LockHolderWatch watch = new LockHolderWatch(7, 1000, 100);
+        try (BoundedWait goesOn = new BoundedWait(DAY_NANOS); BoundedWait over = new BoundedWait(0)) {
+            watch.look(7, 1049);
+            assertFalse(watch.hasStood(over));
+            watch.look(7, 1050);
+            assertFalse(watch.hasStood(goesOn), "half is enough only where the wait is over");
+            assertTrue(watch.hasStood(over));
+            watch.look(7, 1099);
+            assertFalse(watch.hasStood(goesOn));
+            watch.look(8, 1099); // another holder
+            assertEquals(0, watch.stillNanos());
+            assertFalse(watch.hasStood(over));
+            watch.look(8, 1198);
+            assertFalse(watch.hasStood(goesOn));
+            watch.look(8, 1199);
+            assertTrue(watch.hasStood(goesOn));
+            assertEquals(100, watch.stillNanos());
+            watch.look(7, 1200); // a state that was put in order begins anew
+            assertFalse(watch.hasStood(over));
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 each change counts, whoever makes it: without that, others could not be told from one that stands still")
+    void changesCount(@TempDir Path temporary) throws Exception {
+        SegmentStore store = SegmentStore.share(temporary.resolve("cache"), BootId.mark(), StoreStep.Listener.NONE);
+        try {
+            assertEquals(0, store.changes());
+            store.change(_ -> true);
+            long first = store.changes();
+            store.change(_ -> false);
+            assertEquals(first + 1, store.changes());
+            Thread.ofPlatform().start(() -> assertDoesNotThrow(() -> store.change(_ -> true))).join();
+            assertEquals(first + 2, store.changes());
+        } finally {
+            store.release();
+        }
+    }
+
+    @Test
+    @DisplayName("A8 L4 several waits of one patience take from it once each, and never more than there is; one that is over allows attempts")
+    void patience() {
+        RemainingTime patience = new RemainingTime(DAY_NANOS);
+        try (BoundedWait wait = new BoundedWait(patience)) {
+            wait.end();
+            long left = patience.left();
+            assertTrue(left < DAY_NANOS);
+            wait.end();
+            assertEquals(left, patience.left(), "it was over");
+        }
+        patience.spend(-1);
+        assertTrue(patience.left() < DAY_NANOS);
+        patience.spend(2 * DAY_NANOS);
+        assertEquals(0, patience.left());
+        assertEquals(0, new RemainingTime(-1).left());
+        AtomicBoolean tried = new AtomicBoolean();
+        try (BoundedWait wait = new BoundedWait(patience)) {
+            assertTrue(wait.isOver());
+            assertTrue(wait.until(nanos -> {
+                assertEquals(0, nanos);
+                tried.set(true);
+                return true;
+            }));
+            wait.pause(DAY_NANOS); // else the test's own deadline ends it
+        }
+        assertTrue(tried.get());
+    }
+
+    @Test
+    @DisplayName("A7 an interrupt ends no wait: it is tried again, and the status is given back at the end")
+    void interrupt() {
+        int[] attempts = {0};
+        try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {
+            assertTrue(wait.until(_ -> {
+                if (attempts[0]++ < 3) {
+                    throw new InterruptedException();
+                }
+                return true;
+            }));
+            assertFalse(Thread.currentThread().isInterrupted());
+        }
+        assertEquals(4, attempts[0]);
+        assertTrue(Thread.interrupted());
+        Thread.currentThread().interrupt();
+        try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {
+            wait.pause(1);
+            assertFalse(Thread.currentThread().isInterrupted(), "else no pause would pause any more");
+        }
+        assertTrue(Thread.interrupted());
+    }
+}

@@ -1,0 +1,390 @@
+package dev.granary.local.store;
+
+import static dev.granary.cache.contract.PersistentCacheContract.assertHit;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.local.Invariants;
+import dev.granary.local.LocalTier;
+import dev.granary.local.Material;
+import dev.granary.local.Tree;
+import dev.granary.local.config.EvictionPolicy;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.directory.BootId;
+import dev.granary.local.file.EntryIndex;
+import dev.granary.local.file.EntryLocation;
+import dev.granary.local.file.IndexSnapshot;
+import dev.granary.local.file.OpenStoreFiles;
+import dev.granary.local.file.SegmentFile;
+import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreStep;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Each act that removes or cuts something of the store asks first: the rows of docs/deletions.md. */
+@Timeout(600)
+final class FileDisposerTest {
+    private static final int SIZE = 10_000;
+    private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500);
+    private static final long CAPACITY = 16 << 20;
+
+    @TempDir
+    private Path temporary;
+
+    private Path directory;
+    private SegmentStore store;
+    private LocalTier tier;
+    private List<Entry> entries = new ArrayList<>();
+
+    @BeforeEach
+    void fill() throws Exception {
+        directory = temporary.resolve("cache");
+        tier = open(StoreStep.Listener.NONE);
+        store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
+            entries.add(Material.entry("entry" + i, SIZE));
+            tier.store(entries.getLast());
+        }
+    }
+
+    @AfterEach
+    void close() throws IOException, LocalDirectoryException {
+        store.release();
+        tier.close();
+        Invariants.check(directory);
+    }
+
+    private LocalTier open(StoreStep.Listener steps) throws LocalDirectoryException {
+        LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
+        return LocalTier.open(config, BootId.mark(), id -> id.hash(), steps);
+    }
+
+    private OpenStoreFiles files() throws IOException {
+        return Objects.requireNonNull(store.files());
+    }
+
+    /** The first segment, closed. */
+    private SegmentFile closed() throws IOException {
+        SegmentFile segment = files().segments().get(1);
+        segment.setPhase(SegmentFile.Phase.CLOSED);
+        return segment;
+    }
+
+    private static void assertAllHit(LocalTier tier, List<Entry> entries) {
+        entries.forEach(entry -> assertHit(entry, tier.load(entry.id())));
+    }
+
+    @Test
+    @DisplayName("A3 a plan that does not know an entry of the index, or takes it for shorter, is not confirmed")
+    void plans() throws Exception {
+        FileDisposer disposer = new FileDisposer(store);
+        SegmentFile segment = closed();
+        IndexSnapshot snapshot = IndexSnapshot.of(files().index());
+        assertTrue(disposer.confirms(files(), snapshot, List.of(segment)));
+        EntryIndex index = files().index();
+        long free = EntryLocation.location(1, segment.length() / EntryLocation.UNIT - 1);
+        assertEquals(1, index.insert(77, free, 1, 0, 0));
+        assertFalse(disposer.confirms(files(), snapshot, List.of(segment)), "an entry that the plan does not know");
+        index.remove(index.find(77, free));
+        assertTrue(disposer.confirms(files(), snapshot, List.of(segment)));
+        int slot = snapshot.slot(0);
+        long tag = index.tagOf(slot);
+        long location = index.location(slot);
+        long units = index.units(slot);
+        index.remove(slot);
+        assertTrue(index.insert(tag, location, units + 1, 0, 0) >= 0);
+        assertFalse(disposer.confirms(files(), snapshot, List.of(segment)), "an entry that is longer than the plan says");
+        index.remove(index.find(tag, location));
+        assertTrue(index.insert(tag, location, units, 0, 0) >= 0);
+    }
+
+    @Test
+    @DisplayName("A3 no plan is confirmed for a segment that takes entries, or is the last one, or of another store")
+    void segmentsThatLive() throws Exception {
+        FileDisposer disposer = new FileDisposer(store);
+        IndexSnapshot snapshot = IndexSnapshot.of(files().index());
+        SegmentFile open = files().segments().get(1);
+        assertEquals(SegmentFile.Phase.OPEN, open.phase());
+        assertFalse(disposer.confirms(files(), snapshot, List.of(open)), "it takes entries");
+        int number = EntryLocation.segment(files().state().tail());
+        SegmentFile last = files().segments().get(number);
+        last.setPhase(SegmentFile.Phase.CLOSED);
+        assertFalse(disposer.confirms(files(), snapshot, List.of(last)), "the last one");
+        OpenStoreFiles other = new OpenStoreFiles(store.layout(), files().state());
+        assertFalse(disposer.confirms(other, snapshot, List.of(closed())), "of another store");
+        assertFalse(disposer.confirmsEmpty(other, closed()));
+    }
+
+    @Test
+    @DisplayName("A3 a segment is taken for empty only when the index has nothing in it")
+    void emptySegments() throws Exception {
+        FileDisposer disposer = new FileDisposer(store);
+        SegmentFile segment = closed();
+        assertFalse(disposer.confirmsEmpty(files(), segment));
+        for (Entry entry : entries.subList(0, 2 * IN_A_SEGMENT)) {
+            tier.discard(entry);
+        }
+        assertTrue(disposer.confirmsEmpty(files(), segment));
+        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().tail()))));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"CLOSED", "MARKED_GONE", "PUNCHED"})
+    @DisplayName("A3 the directory is replaced while a sweep is at it: nothing of the new store is removed, cut or emptied")
+    void replacedStore(StoreStep at) throws Exception {
+        for (int i = 0; i < 2 * IN_A_SEGMENT; i++) { // one segment to remove, one to punch
+            if (i < IN_A_SEGMENT + 5 || i % 2 == 0) {
+                tier.discard(entries.get(i));
+            }
+        }
+        tier.close();
+        store.release();
+        boolean[] done = {false};
+        List<Entry> fresh = new ArrayList<>();
+        StoreStep.Listener replacing = step -> {
+            if (step == at && !done[0]) {
+                done[0] = true;
+                try {
+                    Tree.delete(directory.resolve("v2"));
+                    for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
+                        fresh.add(Material.entry("fresh" + i, SIZE));
+                        tier.store(fresh.getLast());
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        };
+        tier = open(replacing);
+        tier.sweepNow();
+        assertTrue(done[0], "the sweep came to " + at);
+        assertAllHit(tier, fresh);
+        store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+    }
+
+    @Test
+    @DisplayName("A3 the last segment is not cut where the index has entries behind an end that was set back")
+    void endSetBack() throws Exception {
+        StatePage state = files().state();
+        long end = state.tail();
+        long back = EntryLocation.location(EntryLocation.segment(end), EntryLocation.unit(end) / 2);
+        assertTrue(state.exchange(StatePage.TAIL, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
+        Entry large = Material.entry("large", 2 << 20); // needs a segment of its own
+        tier.store(large);
+        assertAllHit(tier, entries);
+        assertHit(large, tier.load(large.id()));
+        assertTrue(tier.sweepNow());
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 an index stays where the one that the state names is not there")
+    void onlyIndex() throws Exception {
+        StatePage state = files().state();
+        long present = state.get(StatePage.GENERATION);
+        Path spare = Files.write(store.layout().index(present + 7), new byte[EntryIndex.SLOT_BYTES]);
+        state.set(StatePage.GENERATION, present + 3);
+        FileDisposer.removeOtherIndexes(files());
+        assertTrue(Files.exists(store.layout().index(present)));
+        state.set(StatePage.GENERATION, present);
+        FileDisposer.removeOtherIndexes(files());
+        assertFalse(Files.exists(spare));
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 an index that cannot be created leaves the one that has its name")
+    void indexInTheWay() throws Exception {
+        Path file = store.layout().index(files().state().get(StatePage.GENERATION));
+        byte[] before = Files.readAllBytes(file);
+        assertThrows(FileAlreadyExistsException.class, () -> EntryIndex.create(file, 1, EntryIndex.MIN_SLOTS));
+        assertArrayEquals(before, Files.readAllBytes(file));
+    }
+
+    @Test
+    @DisplayName("A3 D10 an entry is taken out of a slot only while it lies where it was found")
+    void slots() throws Exception {
+        EntryIndex index = files().index();
+        IndexSnapshot snapshot = IndexSnapshot.of(index);
+        int slot = snapshot.slot(0);
+        long location = snapshot.location(0);
+        assertFalse(IndexCommitter.removeAt(files(), index, slot, location + 1));
+        assertFalse(IndexCommitter.removeAt(files(), index.tagOf(slot), location + 1));
+        assertAllHit(tier, entries);
+    }
+
+    /** A slot of the index as it was, to be entered again. */
+    private record Slot(long tag, long location, long units) {}
+
+    private void enter(List<Slot> slots) throws IOException {
+        for (Slot slot : slots) {
+            assertTrue(files().index().insert(slot.tag(), slot.location(), slot.units(), 0, 0) >= 0);
+        }
+    }
+
+    private List<Slot> slots(int segment) throws IOException {
+        EntryIndex index = files().index();
+        List<Slot> slots = new ArrayList<>();
+        for (int slot = 0; slot < index.count(); slot++) {
+            if (EntryLocation.segment(index.location(slot)) == segment) {
+                slots.add(new Slot(index.tagOf(slot), index.location(slot), index.units(slot)));
+            }
+        }
+        return slots;
+    }
+
+    /** Does what is due at the first step of a kind after another one. */
+    private final class Once implements StoreStep.Listener {
+        private final StoreStep after;
+        private final StoreStep at;
+        private final ThrowingRunnable due;
+        private boolean isNear;
+        private boolean isDone;
+
+        Once(StoreStep after, StoreStep at, ThrowingRunnable due) {
+            this.after = after;
+            this.at = at;
+            this.due = due;
+        }
+
+        @Override
+        public void done(StoreStep step) {
+            if (!isDone && isNear && step == at) {
+                isDone = true;
+                try {
+                    due.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            isNear |= step == after;
+        }
+
+        void sweep() throws Exception {
+            tier.close();
+            store.release();
+            tier = open(this);
+            store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+            tier.sweepNow();
+            assertTrue(isDone, "the sweep came to " + at + " after " + after);
+        }
+    }
+
+    private interface ThrowingRunnable {
+        void run() throws IOException;
+    }
+
+    @Test
+    @DisplayName("A3 nothing is done to a segment whose store has another state by now")
+    void replacedState() throws Exception {
+        FileDisposer disposer = new FileDisposer(store);
+        SegmentFile segment = closed();
+        OpenStoreFiles basis = files();
+        Path aside = temporary.resolve("aside");
+        Files.move(store.layout().state(), aside);
+        assertThrows(FileDisposer.StaleException.class, () -> disposer.markGone(basis, segment));
+        assertThrows(FileDisposer.StaleException.class, () -> disposer.cut(basis, segment, EntryLocation.UNIT));
+        assertThrows(FileDisposer.StaleException.class, () -> disposer.empty(basis, segment, Files.size(segment.file())));
+        assertThrows(FileDisposer.StaleException.class, () -> disposer.remove(basis, segment));
+        Files.move(aside, store.layout().state());
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 a sweep gives nothing back where its plan is not confirmed")
+    void planOfTheSweep() throws Exception {
+        List<Slot> first = slots(1);
+        List<Entry> gone = entries.subList(0, first.size());
+        gone.forEach(tier::discard);
+        new Once(StoreStep.CLOSED, StoreStep.LOCKED, () -> enter(first)).sweep();
+        assertAllHit(tier, entries);
+    }
+
+    @Test
+    @DisplayName("A3 a segment that was copied stays where the index has something in it all the same")
+    void copiedButNotEmpty() throws Exception {
+        List<Slot> first = slots(1);
+        entries.subList(0, first.size() - 1).forEach(tier::discard); // the last one keeps the segment long
+        List<Slot> left = slots(1);
+        assertEquals(1, left.size());
+        first.removeAll(left);
+        new Once(StoreStep.CLOSED, StoreStep.MOVED, () -> enter(first)).sweep();
+        assertEquals(first.size(), slots(1).size());
+        assertTrue(Files.exists(store.layout().segment(1)));
+        tier.clear(); // what was entered again has no bytes any more
+    }
+
+    @Test
+    @DisplayName("A3 what was stored anew since the order of eviction was made is not evicted with the old")
+    void storedAnewWhileEvicted() throws Exception {
+        tier.clear();
+        tier.close();
+        store.release();
+        boolean[] done = {false};
+        Entry anew = Material.entry("anew300", 2000); // behind the first of those that leave at once
+        tier = open(step -> {
+            if (step == StoreStep.EVICTED && !done[0]) {
+                done[0] = true;
+                tier.discard(anew);
+                assertTrue(tier.store(anew) instanceof StoreResult.Stored);
+            }
+        });
+        store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        for (int i = 0; i < 2000; i++) {
+            assertTrue(tier.store(Material.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
+        }
+        tier.setCapacity(tier.diskBytes() / 6 * 5); // not so little that a store waits for the sweep
+        assertTrue(done[0]);
+        assertTrue(tier.statistics().evictions() > 300, () -> tier.statistics().evictions() + " were evicted");
+        assertHit(anew, tier.load(anew.id()));
+    }
+
+    @Test
+    @DisplayName("A3 a slot that seemed to lead nowhere is judged again under the lock")
+    void judgedAgain() throws Exception {
+        Path hidden = store.layout().segments().resolve("hidden");
+        Path file = store.layout().segment(2);
+        ThrowingRunnable hide = () -> {
+            files().segments().forget(2);
+            Files.move(file, hidden);
+        };
+        Once once = new Once(StoreStep.CLOSED, StoreStep.LOCKED, () -> Files.move(hidden, file));
+        StoreStep.Listener both = step -> {
+            if (step == StoreStep.CLOSED && !once.isDone) {
+                try {
+                    hide.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+            once.done(step);
+        };
+        tier.close();
+        store.release();
+        tier = open(both);
+        store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
+        tier.sweepNow();
+        assertTrue(once.isDone);
+        assertAllHit(tier, entries);
+    }
+}

@@ -1,0 +1,67 @@
+package dev.granary.s3;
+
+import dev.granary.cache.Catalog;
+import dev.granary.s3.config.S3Location;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.pack.ListedEntrySet;
+import dev.granary.s3.pack.PackListing;
+import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * Lists what a bucket has: entries that lie alone, and those in packs. For tools; for one use.
+ *
+ * <p>Entries are handed on page by page. In memory are some 32 bytes for each entry, and the keys of at most {@value #MAX_PACKS} packs and
+ * {@value #MAX_NAMESPACES} targets; the time of further packs is not told.
+ */
+final class BucketLister {
+    private static final int MAX_PACKS = 100_000;
+    private static final int MAX_NAMESPACES = 10_000;
+
+    private final S3Location location;
+    private final BucketLayout layout;
+    private final ObjectStore store;
+    private final PackReader.Settings packs;
+    private final ListedEntrySet told = new ListedEntrySet();
+    private final Map<String, Long> packWrittenMillis = new HashMap<>();
+    private final Set<String> withManifest = new HashSet<>();
+
+    BucketLister(S3Location location, BucketLayout layout, ObjectStore store, PackReader.Settings packs) {
+        this.location = location;
+        this.layout = layout;
+        this.store = store;
+        this.packs = packs;
+    }
+
+    void list(Consumer<Catalog.Listed> visitor) throws IOException {
+        if (store.list(layout.root(), object -> sort(object, visitor)) instanceof ListResult.Unavailable lost) {
+            throw new IOException(location + " could not be listed: " + lost.failure());
+        }
+        for (String namespace : withManifest) {
+            new PackListing(store, packs.keys(namespace), packs.indexes(namespace), packs.manifests(store, namespace)).list(told, packWrittenMillis, visitor);
+        }
+    }
+
+    private void sort(ObjectStore.Listed object, Consumer<Catalog.Listed> visitor) {
+        Optional<Catalog.Listed> entry = layout.listed(object);
+        if (entry.isPresent()) {
+            if (told.add(entry.get().namespace(), entry.get().hash())) {
+                visitor.accept(entry.get());
+            }
+        } else if (layout.isPack(object.key())) {
+            if (packWrittenMillis.size() < MAX_PACKS) {
+                packWrittenMillis.put(object.key(), object.lastModifiedMillis());
+            }
+        } else if (withManifest.size() < MAX_NAMESPACES) {
+            layout.namespaceOfManifest(object.key()).ifPresent(withManifest::add);
+        }
+    }
+}

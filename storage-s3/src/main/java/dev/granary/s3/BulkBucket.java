@@ -1,0 +1,91 @@
+package dev.granary.s3;
+
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.pack.PackManifestLog;
+import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.pack.PackWriter;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.ResilientObjectStore;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.TrafficCounter;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * A bucket for what moves whole packs: populate, warm, compact. It has its own connections, whose requests may take longer than those of a look-up.
+ * Thread-safe.
+ */
+public final class BulkBucket implements AutoCloseable {
+    private final S3Config config;
+    private final PackReader.Settings settings;
+    private final RequestCounters counters = new RequestCounters();
+    private final ResilientObjectStore store;
+    private final TrafficCounter traffic;
+    private final RandomGenerator random;
+    private final Consumer<Duration> pause;
+
+    BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random) {
+        this(config, transport, timing, random, new TrafficCounter());
+    }
+
+    private BulkBucket(S3Config config, Supplier<ObjectStore> transport, Ticker timing, RandomGenerator random, TrafficCounter traffic) {
+        this.config = config.forPacks();
+        this.traffic = traffic;
+        this.store = new ResilientObjectStore(transport, this.config, timing, counters, traffic);
+        this.random = random;
+        this.pause = timing::pauseCalmly;
+        this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.shelves(), random, pause);
+    }
+
+    /** Opens the bucket, without a request and without loading a client library: that is left to the first use. */
+    public static BulkBucket open(S3Config config) {
+        TrafficCounter traffic = new TrafficCounter();
+        return new BulkBucket(config, () -> ObjectStoreFactory.open(config.forPacks(), traffic), Ticker.SYSTEM, new SecureRandom(), traffic);
+    }
+
+    /** The manifests of the target of that namespace. */
+    public PackManifestLog manifests(String namespace) {
+        return settings.manifests(store, namespace);
+    }
+
+    /** What fills a node from the packs of the target of that namespace. */
+    public BulkEntryReader warming(String namespace) {
+        return new BulkEntryReader(store, settings.keys(namespace), settings.indexes(namespace));
+    }
+
+    /** What publishes entries of the target of that namespace in packs. */
+    public PackPublisher publisher(String namespace) {
+        return new PackPublisher(store, settings.keys(namespace), settings.indexes(namespace), random, pause);
+    }
+
+    /** What compacts the target of that namespace. */
+    public PackCompactor compaction(String namespace) {
+        return new PackCompactor(store, settings.keys(namespace), settings.indexes(namespace), manifests(namespace),
+                new PackWriter(store, random, pause), random);
+    }
+
+    /** The bytes that move between this process and the bucket, for tools that show progress. */
+    public TrafficCounter traffic() {
+        return traffic;
+    }
+
+    /** How many requests were sent so far, by kind. */
+    public BucketTierStatistics.Requests requests() {
+        return counters.requests();
+    }
+
+    /** Frees connections. */
+    @Override
+    public void close() {
+        store.close();
+    }
+}

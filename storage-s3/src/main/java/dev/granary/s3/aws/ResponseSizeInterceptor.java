@@ -1,0 +1,84 @@
+package dev.granary.s3.aws;
+
+import dev.granary.s3.store.ResponseSizeLimit;
+import dev.granary.s3.store.ServerTimestamps;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import software.amazon.awssdk.core.interceptor.Context;
+import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
+import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
+import software.amazon.awssdk.http.Abortable;
+import software.amazon.awssdk.http.SdkHttpResponse;
+import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+
+/**
+ * Bounds all answers but objects, which their reader bounds: the SDK reads them into memory whole. Takes off the headers that nobody here reads: the SDK
+ * fails an answer, and logs a stack trace, for any header that it knows and cannot parse.
+ */
+final class ResponseSizeInterceptor implements ExecutionInterceptor {
+    private static final Set<String> READ = Set.of("content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "date", "etag",
+            "x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
+    private static final String OURS = "x-amz-meta-granary-";
+    private static final String LAST_MODIFIED = "last-modified";
+
+    @Override
+    public SdkHttpResponse modifyHttpResponse(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
+        SdkHttpResponse answer = context.httpResponse();
+        SdkHttpResponse.Builder cleaned = answer.toBuilder().clearHeaders();
+        answer.forEachHeader((name, values) -> {
+            String lower = name.toLowerCase(Locale.ROOT);
+            boolean isDate = lower.equals(LAST_MODIFIED) && !values.isEmpty() && ServerTimestamps.ofHeaders(values.getFirst(), null).lastModifiedMillis() != 0;
+            if (READ.contains(lower) || lower.startsWith(OURS) || isDate) {
+                cleaned.putHeader(name, values);
+            }
+        });
+        return cleaned.build();
+    }
+
+    @Override
+    public Optional<InputStream> modifyHttpResponseContent(Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
+        boolean isObject = context.request() instanceof GetObjectRequest && context.httpResponse().isSuccessful();
+        return isObject
+                ? context.responseBody()
+                : context.responseBody().map(body -> new Limited(body, ResponseSizeLimit.ofStatus(context.httpResponse().statusCode())));
+    }
+
+    /** A body that ends with an exception where it is too long. */
+    private static final class Limited extends FilterInputStream {
+        private final ResponseSizeLimit limit;
+
+        Limited(InputStream body, ResponseSizeLimit limit) {
+            super(body);
+            this.limit = limit;
+        }
+
+        @Override
+        public int read() throws IOException {
+            int value = super.read();
+            count(value < 0 ? 0 : 1);
+            return value;
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int length) throws IOException {
+            int read = super.read(into, offset, length);
+            count(read);
+            return read;
+        }
+
+        private void count(int bytes) throws IOException {
+            try {
+                limit.add(bytes);
+            } catch (IOException e) {
+                if (in instanceof Abortable endless) { // else closing would read on to the end
+                    endless.abort();
+                }
+                throw e;
+            }
+        }
+    }
+}

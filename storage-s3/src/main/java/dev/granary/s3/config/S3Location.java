@@ -1,0 +1,61 @@
+package dev.granary.s3.config;
+
+import dev.granary.s3.store.SecretRedactor;
+import java.util.regex.Pattern;
+
+/**
+ * A bucket and a prefix of its keys, written {@code s3://bucket/prefix}.
+ *
+ * @param bucket the name: 3 to 63 lower-case letters, digits, dots and dashes
+ * @param prefix path components with slashes between, none before or after; empty for the whole bucket
+ */
+public record S3Location(String bucket, String prefix) {
+    private static final String SCHEME = "s3://";
+    private static final Pattern BUCKET = Pattern.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]");
+    private static final Pattern PREFIX = Pattern.compile("|[A-Za-z0-9._-]{1,200}(/[A-Za-z0-9._-]{1,200}){0,9}");
+
+    /**
+     * Checks both parts.
+     *
+     * @throws IllegalArgumentException if one is not well formed, with what is right
+     */
+    public S3Location {
+        if (!BUCKET.matcher(bucket).matches()) {
+            throw new IllegalArgumentException("Not a bucket name: \"" + shown(bucket)
+                    + "\". A bucket has 3 to 63 lower-case letters, digits, dots and dashes, such as s3://kernels or s3://kernels/team-a");
+        }
+        if (!PREFIX.matcher(prefix).matches() || prefix.contains("..")) {
+            throw new IllegalArgumentException("Not a prefix: \"" + shown(prefix)
+                    + "\". A prefix has letters, digits, dots, dashes and underscores, with single slashes between, such as team-a/kernels");
+        }
+    }
+
+    /**
+     * The location that {@code text} tells; one slash at its end is left out.
+     *
+     * @throws IllegalArgumentException if it is not {@code s3://bucket} or {@code s3://bucket/prefix}, with what is right
+     */
+    public static S3Location parse(String text) {
+        if (!text.startsWith(SCHEME)) {
+            throw new IllegalArgumentException("Not a bucket: \"" + shown(text) + "\". Write s3://bucket or s3://bucket/prefix");
+        }
+        String rest = text.substring(SCHEME.length());
+        int slash = rest.indexOf('/');
+        if (slash < 0) {
+            return new S3Location(rest, "");
+        }
+        String prefix = rest.substring(slash + 1);
+        return new S3Location(rest.substring(0, slash), prefix.endsWith("/") ? prefix.substring(0, prefix.length() - 1) : prefix);
+    }
+
+    /** Without what may be user information or values of a query: secrets come there by mistake. */
+    private static String shown(String wrong) {
+        int at = wrong.lastIndexOf('@');
+        return SecretRedactor.hide(at < 0 ? wrong : "..." + wrong.substring(at));
+    }
+
+    @Override
+    public String toString() {
+        return SCHEME + bucket + (prefix.isEmpty() ? "" : "/" + prefix);
+    }
+}

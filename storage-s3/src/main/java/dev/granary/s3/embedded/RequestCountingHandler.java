@@ -1,0 +1,73 @@
+package dev.granary.s3.embedded;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.gaul.shaded.org.eclipse.jetty.server.Handler;
+import org.gaul.shaded.org.eclipse.jetty.server.Request;
+import org.gaul.shaded.org.eclipse.jetty.server.Response;
+import org.gaul.shaded.org.eclipse.jetty.util.Callback;
+
+/**
+ * The one place that every request passes on its way into the server: it counts what came over the wire, before anything is answered, and
+ * keeps the condition of a write at hand while that is carried out.
+ */
+final class RequestCountingHandler extends Handler.Wrapper {
+    /** The If-Match header of the PUT that this thread carries out; bound only where there is one. */
+    static final ScopedValue<String> IF_MATCH = ScopedValue.newInstance();
+
+    private static final int GET = 0;
+    private static final int HEAD = 1;
+    private static final int PUT = 2;
+    private static final int DELETE = 3;
+    private static final int LIST = 4;
+    private static final int OTHER = 5;
+
+    private final AtomicLongArray counts = new AtomicLongArray(OTHER + 1);
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger mostInside = new AtomicInteger();
+
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) throws Exception {
+        counts.incrementAndGet(kind(request.getMethod(), request.getHttpURI().getPath()));
+        String ifMatch = request.getMethod().equals("PUT") ? request.getHeaders().get("If-Match") : null;
+        mostInside.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        try { // S3Proxy answers before it returns
+            return ifMatch == null
+                    ? super.handle(request, response, callback)
+                    : ScopedValue.where(IF_MATCH, ifMatch).call(() -> super.handle(request, response, callback));
+        } finally {
+            inside.decrementAndGet();
+        }
+    }
+
+    int mostInside() {
+        return mostInside.get();
+    }
+
+    ServerRequestCounts counts() {
+        return new ServerRequestCounts(counts.get(GET), counts.get(HEAD), counts.get(PUT), counts.get(DELETE), counts.get(LIST), counts.get(OTHER));
+    }
+
+    void reset() {
+        for (int i = 0; i <= OTHER; i++) {
+            counts.set(i, 0);
+        }
+        mostInside.set(inside.get());
+    }
+
+    private static int kind(String method, String path) {
+        return switch (method) {
+            case "GET" -> namesObject(path) ? GET : LIST;
+            case "HEAD" -> HEAD;
+            case "PUT" -> PUT;
+            case "DELETE" -> DELETE;
+            default -> OTHER;
+        };
+    }
+
+    /** True for {@code /bucket/key}, false for {@code /bucket} and {@code /bucket/}. */
+    private static boolean namesObject(String path) {
+        int slash = path.indexOf('/', 1);
+        return slash > 0 && slash < path.length() - 1;
+    }
+}

@@ -1,0 +1,78 @@
+package dev.granary.s3.layout;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.config.S3Location;
+import dev.granary.s3.store.ObjectStore;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Where things lie in a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and so on, see {@code docs/bucket-layout.md}. */
+public final class BucketLayout {
+    /** A target's path as {@link dev.granary.cache.Target#path()} makes it: none of its names begins with a dot. */
+    private static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
+
+    private static final Pattern ENTRY = Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
+    private static final Pattern PACK = Pattern.compile(NAMESPACE + "/p/[0-9a-f]{64}\\.pack");
+
+    private final String prefix;
+    private static final Pattern MANIFEST = Pattern.compile(NAMESPACE + "/m/[0-9a-z]{1,16}");
+
+    private final String root;
+
+    public BucketLayout(S3Location location) {
+        this.prefix = location.prefix().isEmpty() ? "" : location.prefix() + "/";
+        this.root = prefix + "v1/";
+    }
+
+    /** What the keys of all entries begin with. */
+    public String root() {
+        return root;
+    }
+
+    /** The key of an entry. */
+    public String entry(Id id) {
+        return entry(id.target().path(), id.hash());
+    }
+
+    /** The key of the entry of that hash in a namespace. */
+    public String entry(String namespace, Sha256 hash) {
+        String name = hash.hex();
+        return root + namespace + "/e/" + name.substring(0, 2) + "/" + name;
+    }
+
+    /** The key of the store marker, the same for all versions of the layout. */
+    public String marker() {
+        return prefix + "granary.json";
+    }
+
+    /** A key for a trial object that no reader ever asks for. */
+    public String trial(String name) {
+        return root + "trial/" + name;
+    }
+
+    /** The target whose manifest, or hint to one, an object is by its key; empty for anything else. */
+    public Optional<String> namespaceOfManifest(String key) {
+        Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
+        return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
+    }
+
+    /** True where an object is a pack by its key. */
+    public boolean isPack(String key) {
+        return key.startsWith(root) && PACK.matcher(key.substring(root.length())).matches();
+    }
+
+    /** The entry that an object is by its key; empty for anything else. */
+    public Optional<Catalog.Listed> listed(ObjectStore.Listed object) {
+        if (!object.key().startsWith(root)) {
+            return Optional.empty();
+        }
+        Matcher key = ENTRY.matcher(object.key().substring(root.length()));
+        if (!key.matches() || !key.group(3).startsWith(key.group(2))) {
+            return Optional.empty();
+        }
+        return Optional.of(new Catalog.Listed(key.group(1), Sha256.parse(key.group(3)), object.bytes(), object.lastModifiedMillis()));
+    }
+}

@@ -1,0 +1,128 @@
+package dev.granary.s3.minio;
+
+import dev.granary.s3.store.StallDetector;
+import java.io.IOException;
+import okhttp3.Interceptor;
+import okhttp3.MediaType;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import okhttp3.ResponseBody;
+import okio.Buffer;
+import okio.BufferedSink;
+import okio.BufferedSource;
+import okio.ForwardingSink;
+import okio.ForwardingSource;
+import okio.Okio;
+import org.jspecify.annotations.Nullable;
+
+/** Ends requests whose bytes stop moving: OkHttp's deadlines are totals, or cover single reads and writes. */
+final class StallInterceptor implements Interceptor {
+    private final StallDetector stalls;
+
+    StallInterceptor(StallDetector stalls) {
+        this.stalls = stalls;
+    }
+
+    @Override
+    public Response intercept(Chain chain) throws IOException {
+        StallDetector.Watch watch = stalls.watch(chain.call()::cancel);
+        boolean isReading = false;
+        try {
+            Request request = chain.request();
+            RequestBody body = request.body();
+            Response answer = chain.proceed(body == null ? request : request.newBuilder().method(request.method(), new Sent(body, watch)).build());
+            watch.answered();
+            isReading = true;
+            return answer.newBuilder().body(new Read(answer.body(), watch)).build();
+        } catch (IOException e) {
+            throw watch.told(e);
+        } finally {
+            if (!isReading) {
+                watch.close();
+            }
+        }
+    }
+
+    /** A body that tells what of it was sent. */
+    private static final class Sent extends RequestBody {
+        private final RequestBody body;
+        private final StallDetector.Watch watch;
+
+        Sent(RequestBody body, StallDetector.Watch watch) {
+            this.body = body;
+            this.watch = watch;
+        }
+
+        @Override
+        public @Nullable MediaType contentType() {
+            return body.contentType();
+        }
+
+        @Override
+        public long contentLength() throws IOException {
+            return body.contentLength();
+        }
+
+        @Override
+        public boolean isOneShot() {
+            return body.isOneShot();
+        }
+
+        @Override
+        public void writeTo(BufferedSink sink) throws IOException {
+            BufferedSink watched = Okio.buffer(new ForwardingSink(sink) {
+                @Override
+                public void write(Buffer from, long bytes) throws IOException {
+                    super.write(from, bytes);
+                    watch.moved(bytes);
+                }
+            });
+            body.writeTo(watched);
+            watched.emit(); // and no flush: the sink is not this body's
+        }
+    }
+
+    /** A body that tells what of it has come. */
+    private static final class Read extends ResponseBody {
+        private final ResponseBody body;
+        private final BufferedSource source;
+
+        Read(ResponseBody body, StallDetector.Watch watch) {
+            this.body = body;
+            this.source = Okio.buffer(new ForwardingSource(body.source()) {
+                @Override
+                public long read(Buffer into, long bytes) throws IOException {
+                    try {
+                        long read = super.read(into, bytes);
+                        watch.came(read);
+                        return read;
+                    } catch (IOException e) {
+                        throw watch.told(e);
+                    }
+                }
+
+                @Override
+                public void close() throws IOException {
+                    watch.close();
+                    super.close();
+                }
+            });
+        }
+
+        @Override
+        public @Nullable MediaType contentType() {
+            return body.contentType();
+        }
+
+        @Override
+        public long contentLength() {
+            return body.contentLength();
+        }
+
+        @Override
+        public BufferedSource source() {
+            return source;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Sha256;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One target's manifest and pack indexes on this machine's disk, so that a process starts with what others have read. Any number of processes
+ * share it; any file may vanish or be damaged at any time, and is read from the bucket again. Thread-safe.
+ */
+public final class PackIndexCache {
+    /** A shelf that keeps nothing. */
+    public static final PackIndexCache NONE = new PackIndexCache(null, () -> 0);
+
+    private static final Logger LOG = LoggerFactory.getLogger(PackIndexCache.class);
+    private static final String INDEX = ".index";
+    private static final String UNFINISHED = ".part";
+    private static final Duration ABANDONED = Duration.ofHours(1);
+
+    private final @Nullable Path directory;
+    private final RandomGenerator random;
+    private volatile boolean hasWarned;
+
+    PackIndexCache(@Nullable Path directory, RandomGenerator random) {
+        this.directory = directory;
+        this.random = random;
+    }
+
+    /** The manifest that was kept last, by this or another process. */
+    Optional<PackManifest> manifest() {
+        return read("manifest", PackManifest.MAX_BYTES).flatMap(bytes ->
+                PackManifest.decode(bytes) instanceof PackManifest.Read.Ok ok ? Optional.of(ok.manifest()) : Optional.empty());
+    }
+
+    /** Keeps a manifest, and no indexes of packs that it does not name. */
+    public void keep(PackManifest manifest) {
+        write("manifest", manifest.encode());
+        Set<String> named = manifest.packs().stream().map(pack -> pack.name().hex() + INDEX).collect(Collectors.toSet());
+        if (directory == null) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            for (Path file : files) {
+                String name = file.getFileName().toString();
+                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(UNFINISHED) && isAbandoned(file))) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            warn(e);
+        }
+    }
+
+    /** How long ago the kept manifest was confirmed, by the clock of this machine, in milliseconds; empty where none is kept. */
+    Optional<Long> confirmedAgo(long nowMillis) {
+        try {
+            return directory == null
+                    ? Optional.empty()
+                    : Optional.of(nowMillis - Files.getLastModifiedTime(directory.resolve("manifest")).toMillis());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** The tail of a pack. */
+    Optional<byte[]> tail(PackInfo pack) {
+        return read(pack.name().hex() + INDEX, pack.indexBytes());
+    }
+
+    /** Keeps the tail of a pack. */
+    void keep(PackInfo pack, byte[] tail) {
+        write(pack.name().hex() + INDEX, tail);
+    }
+
+    /** Forgets the tail of a pack, which proved wrong. */
+    void forget(Sha256 pack) {
+        try {
+            if (directory != null) {
+                Files.deleteIfExists(directory.resolve(pack.hex() + INDEX));
+            }
+        } catch (IOException e) {
+            warn(e);
+        }
+    }
+
+    /** What a process left that ended while it wrote. */
+    private static boolean isAbandoned(Path file) throws IOException {
+        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED));
+    }
+
+    private Optional<byte[]> read(String name, long limit) {
+        if (directory == null) {
+            return Optional.empty();
+        }
+        Path file = directory.resolve(name);
+        try {
+            try (InputStream in = Files.newInputStream(file)) {
+                byte[] bytes = in.readNBytes((int) limit + 1); // and not what it has by its length: it may grow meanwhile, or have none
+                return bytes.length > limit ? Optional.empty() : Optional.of(bytes);
+            }
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            warn(e);
+            return Optional.empty();
+        }
+    }
+
+    private void write(String name, byte[] bytes) {
+        if (directory == null) {
+            return;
+        }
+        Path unfinished = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + UNFINISHED);
+        try {
+            createPrivate(directory);
+            Files.write(unfinished, bytes);
+            Files.move(unfinished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            warn(e);
+        }
+    }
+
+    /** Also where it makes the local directory itself, before the local tier was ever opened. */
+    private static void createPrivate(Path directory) throws IOException {
+        if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            Files.createDirectories(directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } else {
+            Files.createDirectories(directory);
+        }
+    }
+
+    private void warn(Exception e) {
+        if (!hasWarned) {
+            hasWarned = true;
+            LOG.warn("The indexes of packs cannot be kept in {}, so each process reads them from the bucket: {}", directory, e.toString());
+        }
+    }
+}

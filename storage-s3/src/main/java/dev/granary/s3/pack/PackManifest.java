@@ -1,0 +1,240 @@
+package dev.granary.s3.pack;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Sha256;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.CRC32C;
+
+/**
+ * What a target's packs are: one version of it, whole. Immutable.
+ *
+ * @param number its number; the one before the first is 0
+ * @param loose whether entries may lie outside of packs
+ * @param packs the packs, the oldest first: an entry that is in several is taken from the first
+ * @param retired packs that are named no more, and are to be removed when nobody can be reading them any more
+ */
+public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<Retired> retired) {
+    /** The manifest before the first. */
+    public static final PackManifest NONE = new PackManifest(0, Loose.ALLOWED, List.of(), List.of());
+
+    /** No manifest is larger, in bytes. */
+    static final int MAX_BYTES = 16 << 20;
+
+    /** No manifest names more entries, in all its packs: their indexes have 224 MiB. */
+    static final int MAX_ENTRIES = 1 << 22;
+
+    private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
+    private static final int VERSION = 1;
+    private static final int SEALED_FLAG = 1;
+    private static final int SEALING_FLAG = 1 << 1;
+    private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
+
+    /** How many bytes tell that an object is a manifest, and of which number. */
+    static final int HEAD_BYTES = MAGIC.length + 2 * Integer.BYTES + Long.BYTES;
+
+    /** Whether entries may lie outside of packs. */
+    public enum Loose {
+        /** An id that no pack has may have an entry of its own: readers ask for it. */
+        ALLOWED,
+        /**
+         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #ALLOWED} first, and the
+         * compaction seals nothing then: its listing may be older than that entry.
+         */
+        SEALING,
+        /** What no pack has is not there: readers ask for nothing. */
+        NONE
+    }
+
+    /**
+     * A pack that is named no more.
+     *
+     * @param name its name
+     * @param since the number of the first manifest that did not name it
+     */
+    public record Retired(Sha256 name, long since) {}
+
+    /** Copies the lists. */
+    public PackManifest {
+        packs = List.copyOf(packs);
+        retired = List.copyOf(retired);
+    }
+
+    /** The outcome of reading a manifest. */
+    sealed interface Read {
+        /** A sound one. */
+        record Ok(PackManifest manifest) implements Read {}
+
+        /** Anything else. */
+        record Bad(Damage damage, String detail) implements Read {}
+    }
+
+    /** The next manifest, with a pack more. */
+    PackManifest plus(PackInfo pack) {
+        List<PackInfo> all = new ArrayList<>(packs);
+        all.add(pack.since(number + 1));
+        return new PackManifest(number + 1, loose, all, retired);
+    }
+
+    /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
+    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, Loose choice) {
+        List<PackInfo> all = new ArrayList<>();
+        Set<Retired> gone = new LinkedHashSet<>(retired);
+        for (PackInfo pack : packs) {
+            if (old.contains(pack.name())) {
+                gone.add(new Retired(pack.name(), number + 1));
+            } else {
+                all.add(pack);
+            }
+        }
+        with.forEach(pack -> all.add(pack.since(number + 1)));
+        return new PackManifest(number + 1, choice, all, List.copyOf(gone));
+    }
+
+    /** The next manifest, which says the same of packs, and that of loose entries. */
+    public PackManifest saying(Loose choice) {
+        return new PackManifest(number + 1, choice, packs, retired);
+    }
+
+    /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
+    public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
+        Set<Sha256> back = new LinkedHashSet<>();
+        with.forEach(pack -> back.add(pack.name()));
+        PackManifest replaced = replacing(unusable, with, Loose.ALLOWED);
+        return new PackManifest(replaced.number(), replaced.loose(), replaced.packs(),
+                replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
+    }
+
+    /** True for a manifest that is the same to the byte, its number included. */
+    public boolean isSameAs(PackManifest other) {
+        return number == other.number && Arrays.equals(encode(), other.encode());
+    }
+
+    /** True if a pack of that name is named. */
+    public boolean names(Sha256 pack) {
+        return packs.stream().anyMatch(one -> one.name().equals(pack));
+    }
+
+    /** True if a pack of that name is named, or retired. */
+    boolean knows(Sha256 pack) {
+        return names(pack) || retired.stream().anyMatch(one -> one.name().equals(pack));
+    }
+
+    /** The next manifest, with these retired packs forgotten. */
+    public PackManifest forgetting(Set<Retired> removed) {
+        return new PackManifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
+    }
+
+    /** How many entries the packs have, those counted twice that are in two. */
+    public long entries() {
+        return packs.stream().mapToLong(PackInfo::entries).sum();
+    }
+
+    /** How many bytes the packs have. */
+    public long bytes() {
+        return packs.stream().mapToLong(PackInfo::bytes).sum();
+    }
+
+    /** True where readers take it. */
+    boolean isReadable() {
+        return entries() <= MAX_ENTRIES && byteSize() <= MAX_BYTES;
+    }
+
+    private long byteSize() {
+        return FIXED_BYTES + packs.stream().mapToLong(PackInfo::byteSize).sum() + retired.size() * (long) (Sha256.BYTES + Long.BYTES);
+    }
+
+    byte[] encode() {
+        ByteBuffer out = ByteBuffer.allocate((int) byteSize());
+        out.put(MAGIC).putInt(VERSION).putInt(flags(loose)).putLong(number);
+        out.putInt(packs.size());
+        packs.forEach(pack -> pack.writeTo(out));
+        out.putInt(retired.size());
+        retired.forEach(one -> out.put(one.name().bytes()).putLong(one.since()));
+        return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
+    }
+
+    private static int flags(Loose loose) {
+        return switch (loose) {
+            case ALLOWED -> 0;
+            case SEALING -> SEALING_FLAG;
+            case NONE -> SEALED_FLAG;
+        };
+    }
+
+    /** True for the beginning of the manifest of that number, in any version. */
+    static boolean isHeadOf(byte[] first, long number) {
+        return first.length >= HEAD_BYTES && Arrays.equals(first, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
+                && ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number;
+    }
+
+    static Read decode(byte[] stored) {
+        if (stored.length < FIXED_BYTES) {
+            return new Read.Bad(Damage.TRUNCATED, stored.length + " bytes are too few for a manifest");
+        }
+        if (!Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+            return new Read.Bad(Damage.FOREIGN, "not a manifest");
+        }
+        ByteBuffer in = ByteBuffer.wrap(stored, 0, stored.length - Integer.BYTES);
+        CRC32C crc = new CRC32C();
+        crc.update(in.duplicate());
+        if ((int) crc.getValue() != ByteBuffer.wrap(stored).getInt(stored.length - Integer.BYTES)) {
+            return new Read.Bad(Damage.CORRUPT, "the manifest does not match its checksum");
+        }
+        in.position(MAGIC.length);
+        int version = in.getInt();
+        int flags = in.getInt();
+        Optional<Loose> loose = Arrays.stream(Loose.values()).filter(choice -> flags(choice) == flags).findFirst();
+        if (version != VERSION || loose.isEmpty()) {
+            return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "manifest version " + version + ", flags " + flags);
+        }
+        try {
+            return readLists(in, loose.get());
+        } catch (BufferUnderflowException e) {
+            return new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up");
+        }
+    }
+
+    /** Lists grow as their elements are read: a count that is too large ends with the bytes, not with the memory. */
+    private static Read readLists(ByteBuffer in, Loose loose) {
+        long number = in.getLong();
+        List<PackInfo> packs = new ArrayList<>();
+        long entries = 0;
+        for (int left = count(in); left > 0; left--) {
+            PackInfo pack = PackInfo.readFrom(in);
+            if (!pack.isPlausible()) {
+                return new Read.Bad(Damage.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
+            }
+            entries += pack.entries();
+            if (entries > MAX_ENTRIES) {
+                return new Read.Bad(Damage.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
+            }
+            packs.add(pack);
+        }
+        List<Retired> retired = new ArrayList<>();
+        for (int left = count(in); left > 0; left--) {
+            byte[] name = new byte[Sha256.BYTES];
+            in.get(name);
+            retired.add(new Retired(Sha256.ofDigest(name), in.getLong()));
+        }
+        return in.hasRemaining() || number < 0
+                ? new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up")
+                : new Read.Ok(new PackManifest(number, loose, packs, retired));
+    }
+
+    private static int count(ByteBuffer in) {
+        int count = in.getInt();
+        if (count < 0) {
+            throw new BufferUnderflowException();
+        }
+        return count;
+    }
+}

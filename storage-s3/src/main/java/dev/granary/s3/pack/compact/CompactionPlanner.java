@@ -1,0 +1,219 @@
+package dev.granary.s3.pack.compact;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.BucketRemover;
+import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackIndex;
+import dev.granary.s3.pack.PackIndexCache;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackLocation;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.StopListingException;
+import dev.granary.s3.pack.TargetPackReader;
+import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Finds out what there is to be compacted: looks, and changes nothing. For one use.
+ *
+ * <p>Entries that lie alone are folded into packs. Small packs are put together, and packs of which less than a half is live, because older packs have
+ * the rest, are rewritten. What is not needed any more is removed after a grace, in which readers come to know the newer manifest. Ages are told by the
+ * server's clock alone: since when a manifest has been there that names a pack, or does not name it any more.
+ */
+public final class CompactionPlanner {
+    /** Packs that have fewer bytes are put together. */
+    private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
+
+    /** How many entries that lie alone one run folds, and how many it removes: a plan has some 500 bytes for each. */
+    public static final int MAX_ALONE = 100_000;
+
+    /** How many packs that nobody names one run looks at. */
+    static final int MAX_UNNAMED = 10_000;
+
+    private final ObjectStore store;
+    private final TargetLayout keys;
+    private final PackIndexCache shelf;
+    private final Duration grace;
+    private final PackManifest manifest;
+    private final Map<Long, Boolean> overGrace = new HashMap<>();
+    private final Map<Sha256, InPack> packed = new HashMap<>();
+    private final List<CompactionPlan.OldPack> small = new ArrayList<>();
+    private final List<CompactionPlan.OldPack> mostlyDead = new ArrayList<>();
+    private final List<PackInfo> lost = new ArrayList<>();
+    private final List<UnpackedEntry> fold = new ArrayList<>();
+    private final List<CompactionPlan.Redundant> redundant = new ArrayList<>();
+    private final Map<Sha256, UnpackedEntry> packedAndAlone = new HashMap<>();
+    private final Set<Sha256> named = new HashSet<>();
+    private long tooLarge;
+    private long waiting;
+
+    /** Where readers find an entry. */
+    private record InPack(CompactionPlan.OldPack pack, PackLocation place) {}
+
+    CompactionPlanner(ObjectStore store, TargetLayout keys, PackIndexCache shelf, Duration grace, PackManifest manifest) {
+        this.store = store;
+        this.keys = keys;
+        this.shelf = shelf;
+        this.grace = grace;
+        this.manifest = manifest;
+        manifest.packs().forEach(pack -> named.add(pack.name()));
+        manifest.retired().forEach(retired -> named.add(retired.name()));
+    }
+
+    /** The plan, or why there is none. */
+    PackCompactor.Planned plan() {
+        Map<Sha256, Long> present = new HashMap<>();
+        List<Sha256> unnamed = new ArrayList<>();
+        ListResult packs = store.list(keys.packPrefix(), object -> keys.nameOfPack(object.key()).ifPresent(name -> {
+            if (named.contains(name)) {
+                present.put(name, object.bytes());
+            } else if (unnamed.size() < MAX_UNNAMED) {
+                unnamed.add(name); // the next run goes on
+            }
+        }));
+        if (packs instanceof ListResult.Unavailable failed) {
+            return new PackCompactor.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
+        }
+        for (PackInfo pack : manifest.packs()) {
+            switch (index(pack, present.getOrDefault(pack.name(), -1L) == pack.bytes())) {
+                case TargetPackReader.Indexed.Ok ok -> sort(pack, ok.index());
+                case TargetPackReader.Indexed.Forbidden forbidden when present.containsKey(pack.name()) -> {
+                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + forbidden.failure());
+                }
+                case TargetPackReader.Indexed.Lost _, TargetPackReader.Indexed.Forbidden _ -> lost.add(pack);
+                case TargetPackReader.Indexed.Newer _ -> {} // left to those who can read it
+                case TargetPackReader.Indexed.Unsaid unsaid -> {
+                    return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + unsaid.failure());
+                }
+            }
+        }
+        String prefix = keys.loosePrefix();
+        boolean isCut = false;
+        ListResult entries;
+        try {
+            entries = store.list(prefix, object -> UnpackedEntry.of(object, prefix).ifPresent(this::sort));
+        } catch (StopListingException e) {
+            entries = new ListResult.Complete(0);
+            isCut = true;
+        }
+        if (entries instanceof ListResult.Unavailable failed) {
+            return new PackCompactor.Planned.Unavailable("the bucket cannot be listed: " + failed.failure());
+        }
+        return new PackCompactor.Planned.Ready(new CompactionPlan(manifest,
+                new CompactionPlan.InPacks(merge(), lost, expired(), orphans(unnamed)),
+                new CompactionPlan.Alone(fold, redundant, packedAndAlone, tooLarge, isCut), waiting));
+    }
+
+    private static <T> void addTo(List<T> list, T one, int most) {
+        if (list.size() == most) {
+            throw new StopListingException();
+        }
+        list.add(one);
+    }
+
+    /**
+     * One wrong answer is not enough to give a pack up, and an index that this machine has kept is not enough to believe in it: the listing must show
+     * the pack, or an answer for itself.
+     */
+    private TargetPackReader.Indexed index(PackInfo pack, boolean isListed) {
+        TargetPackReader.Indexed indexed = TargetPackReader.fetchIndex(pack, keys, shelf, store);
+        if (indexed instanceof TargetPackReader.Indexed.Lost || indexed instanceof TargetPackReader.Indexed.Forbidden) {
+            return TargetPackReader.fetchIndex(pack, keys, shelf, store);
+        }
+        return !(indexed instanceof TargetPackReader.Indexed.Ok) || isListed ? indexed : switch (TargetPackReader.presence(pack, keys, store)) {
+            case THERE -> indexed;
+            case GONE -> new TargetPackReader.Indexed.Lost("it is not there");
+            case UNKNOWN -> new TargetPackReader.Indexed.Unsaid(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show " + keys.pack(pack.name())));
+        };
+    }
+
+    private List<CompactionPlan.OldPack> merge() {
+        List<CompactionPlan.OldPack> merge = new ArrayList<>(mostlyDead);
+        if (small.size() + (fold.isEmpty() ? 0 : 1) + mostlyDead.size() > 1) {
+            merge.addAll(small);
+        }
+        return merge;
+    }
+
+    private List<PackManifest.Retired> expired() {
+        List<PackManifest.Retired> expired = new ArrayList<>();
+        for (PackManifest.Retired retired : manifest.retired()) {
+            if (isOverGrace(retired.since())) {
+                expired.add(retired);
+            } else {
+                waiting++;
+            }
+        }
+        return expired;
+    }
+
+    private void sort(PackInfo pack, PackIndex index) {
+        List<PackLocation> live = new ArrayList<>();
+        List<PackLocation> spare = new ArrayList<>();
+        CompactionPlan.OldPack old = new CompactionPlan.OldPack(pack, live, spare);
+        for (PackLocation place : index.places()) {
+            boolean isFirst = packed.putIfAbsent(place.id(), new InPack(old, place)) == null;
+            (isFirst ? live : spare).add(place);
+        }
+        if (live.size() * 2 < index.size()) {
+            mostlyDead.add(old);
+        } else if (pack.bytes() < SMALL_BYTES) {
+            small.add(old);
+        }
+    }
+
+    private void sort(UnpackedEntry entry) {
+        InPack in = packed.get(entry.id());
+        if (in == null) {
+            if (PackBuilder.fits(entry.bytes())) {
+                addTo(fold, entry, MAX_ALONE);
+            } else {
+                tooLarge++;
+            }
+            return;
+        }
+        packedAndAlone.put(entry.id(), entry);
+        if (isOverGrace(in.pack().pack().since())) {
+            addTo(redundant, new CompactionPlan.Redundant(entry, in.pack(), in.place()), MAX_ALONE);
+        } else {
+            waiting++;
+        }
+    }
+
+    /** True where the manifest of that number has been there for longer than the grace. Where it is gone, the newest one tells, which is younger. */
+    private boolean isOverGrace(long number) {
+        return overGrace.computeIfAbsent(number, _ -> switch (store.head(keys.manifest(number))) {
+            case HeadResult.Found found -> BucketRemover.isOlder(found.dates(), grace);
+            case HeadResult.Absent _ -> store.head(keys.manifest(manifest.number())) instanceof HeadResult.Found newest
+                    && BucketRemover.isOlder(newest.dates(), grace);
+            case HeadResult.Unavailable _ -> false;
+        });
+    }
+
+    private List<BucketRemover.Orphan> orphans(List<Sha256> unnamed) {
+        Duration age = grace.compareTo(BucketRemover.ORPHAN_AGE) > 0 ? grace : BucketRemover.ORPHAN_AGE;
+        List<BucketRemover.Orphan> orphans = new ArrayList<>();
+        for (Sha256 name : unnamed) {
+            if (store.head(keys.pack(name)) instanceof HeadResult.Found found) {
+                if (BucketRemover.isOlder(found.dates(), age)) {
+                    orphans.add(new BucketRemover.Orphan(name, age));
+                } else {
+                    waiting++;
+                }
+            }
+        }
+        return orphans;
+    }
+}

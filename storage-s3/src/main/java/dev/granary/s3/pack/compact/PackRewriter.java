@@ -1,0 +1,256 @@
+package dev.granary.s3.pack.compact;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.Pack;
+import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackIndex;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackLocation;
+import dev.granary.s3.pack.PackRange;
+import dev.granary.s3.pack.PackWriter;
+import dev.granary.s3.pack.UnpackedEntry;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+import java.util.function.Predicate;
+import java.util.random.RandomGenerator;
+
+/**
+ * Puts the sound entries of old packs, and of those that lie alone, into new packs. For one thread and one use.
+ *
+ * <p>In memory are one part that is being read, and one pack under construction.
+ */
+final class PackRewriter {
+    private static final long PART_BYTES = 8 << 20;
+
+    private final ObjectStore store;
+    private final TargetLayout keys;
+    private final PackWriter writer;
+    private final RandomGenerator random;
+    private final LongConsumer progress;
+    private final List<PackInfo> written = new ArrayList<>();
+    private final Set<Sha256> moved = new HashSet<>();
+    private final Set<Sha256> missing = new HashSet<>();
+    private PackBuilder open;
+    private long bytesRead;
+    private long packed;
+    private PackCompactor.Left left = PackCompactor.Left.NONE;
+
+    PackRewriter(ObjectStore store, TargetLayout keys, PackWriter writer, RandomGenerator random, LongConsumer progress) {
+        this.store = store;
+        this.keys = keys;
+        this.writer = writer;
+        this.random = random;
+        this.progress = progress;
+        this.open = new PackBuilder(keys.namespace(), random);
+    }
+
+    /** A pack could not be written; ends the compaction and never leaves it. */
+    static final class CannotWrite extends Exception {
+        private final transient StoreFailure failure;
+
+        CannotWrite(StoreFailure failure) {
+            super(failure.toString(), null, false, false);
+            this.failure = failure;
+        }
+
+        StoreFailure failure() {
+            return failure;
+        }
+    }
+
+    /** The new packs, in the bucket. */
+    List<PackInfo> written() {
+        return written;
+    }
+
+    /** The old packs whose entries have all moved, but for what was not sound. */
+    Set<Sha256> moved() {
+        return moved;
+    }
+
+    /** Entries that were to move from a pack and are not sound there, or not there. */
+    Set<Sha256> missing() {
+        return missing;
+    }
+
+    /** How many entries are in new packs. */
+    long packed() {
+        return packed;
+    }
+
+    /** The entries that were left where they are. */
+    PackCompactor.Left left() {
+        return left;
+    }
+
+    /** Tells the places of a pack apart: those that are sound, and those that are not. What cannot be read now is neither. */
+    void check(PackInfo pack, List<PackLocation> places, Consumer<PackLocation> sound, Consumer<PackLocation> unsound) {
+        for (PackRange part : PackRange.of(pack, places, PART_BYTES)) {
+            switch (read(part)) {
+                case GetResult.Found found -> part.places().forEach(place ->
+                        (isSound(slice(found.bytes(), part, place), place) ? sound : unsound).accept(place));
+                case GetResult.Absent _, GetResult.TooLarge _ -> part.places().forEach(unsound);
+                case GetResult.Unavailable _ -> {}
+            }
+        }
+    }
+
+    /** Moves the live entries of a pack; where a part of it cannot be read now, it stays. */
+    void move(CompactionPlan.OldPack old) throws CannotWrite {
+        if (move(old.pack(), old.live())) {
+            moved.add(old.pack().name());
+        }
+    }
+
+    /** Moves what is missing, and which this pack has, too. */
+    void moveSpare(CompactionPlan.OldPack old) throws CannotWrite {
+        Predicate<PackLocation> isMissing = place -> missing.contains(place.id());
+        if (!move(old.pack(), old.spare().stream().filter(isMissing).toList())) {
+            moved.remove(old.pack().name());
+        }
+    }
+
+    private boolean move(PackInfo pack, List<PackLocation> places) throws CannotWrite {
+        boolean isWhole = true;
+        for (PackRange part : PackRange.of(pack, places, PART_BYTES)) {
+            List<PackLocation> unsound = switch (read(part)) {
+                case GetResult.Found found -> moveSound(part, found.bytes());
+                case GetResult.Absent _, GetResult.TooLarge _ -> part.places();
+                case GetResult.Unavailable _ -> {
+                    left = left.plusUnread(part.places().size());
+                    isWhole = false;
+                    yield List.of();
+                }
+            };
+            for (PackLocation place : unsound) {
+                isWhole &= moveAlone(pack, place);
+            }
+        }
+        return isWhole;
+    }
+
+    /** Moves what is sound; returns the rest. */
+    private List<PackLocation> moveSound(PackRange part, MemorySegment bytes) throws CannotWrite {
+        List<PackLocation> unsound = new ArrayList<>();
+        for (PackLocation place : part.places()) {
+            MemorySegment stored = slice(bytes, part, place);
+            if (isSound(stored, place)) {
+                move(place, stored);
+            } else {
+                unsound.add(place);
+            }
+        }
+        return unsound;
+    }
+
+    /** Reads an entry again that was not sound: one wrong answer is not enough to give it up. False where nobody can say. */
+    private boolean moveAlone(PackInfo pack, PackLocation place) throws CannotWrite {
+        switch (store.range(keys.pack(pack.name()), place.offset(), place.length())) {
+            case GetResult.Found found when isSound(found.bytes(), place) -> move(place, found.bytes());
+            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> missing.add(place.id());
+            case GetResult.Unavailable _ -> {
+                left = left.plusUnread(1);
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void move(PackLocation place, MemorySegment stored) throws CannotWrite {
+        missing.remove(place.id());
+        add(place.id(), stored, place.compileNanos());
+    }
+
+    /** Folds an entry that lies alone into a pack. One wrong answer is not enough to call it damaged. */
+    void fold(UnpackedEntry entry) throws CannotWrite {
+        GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
+        if (result instanceof GetResult.Found first && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
+            result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
+        }
+        switch (result) {
+            case GetResult.Found found -> fold(entry, found.bytes());
+            case GetResult.Absent _ -> left = left.plusGone();
+            case GetResult.TooLarge _ -> left = left.plusTooLarge(1);
+            case GetResult.Unavailable _ -> left = left.plusUnread(1);
+        }
+        bytesRead += entry.bytes();
+        progress.accept(bytesRead);
+    }
+
+    private void fold(UnpackedEntry entry, MemorySegment stored) throws CannotWrite {
+        switch (decoded(stored, entry.id())) {
+            case LoadResult.Hit(Entry sound) -> {
+                missing.remove(entry.id());
+                add(entry.id(), stored, sound.compileTime().toNanos());
+            }
+            case LoadResult.Damaged bad when isOfOtherVersion(bad) -> left = left.plusOtherVersion();
+            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> left = left.plusDamaged(entry.key());
+        }
+    }
+
+    private static boolean isOfOtherVersion(LoadResult.Damaged bad) {
+        return bad.damage() == Damage.TOO_NEW || bad.damage() == Damage.TOO_OLD;
+    }
+
+    /** Writes the pack under construction, if it has any entry. */
+    void finish() throws CannotWrite {
+        if (open.size() == 0) {
+            return;
+        }
+        Pack pack = open.build();
+        open = new PackBuilder(keys.namespace(), random);
+        if (writer.write(pack, keys) instanceof PackWriter.Written.Failed failed) {
+            throw new CannotWrite(failed.failure());
+        }
+        written.add(pack.info());
+    }
+
+    private void add(Sha256 id, MemorySegment stored, long compileNanos) throws CannotWrite {
+        open.add(id, stored.toArray(ValueLayout.JAVA_BYTE), compileNanos);
+        packed++;
+        if (open.isFull()) {
+            finish();
+        }
+    }
+
+    private GetResult read(PackRange part) {
+        GetResult result = store.range(keys.pack(part.pack().name()), part.offset(), part.length());
+        bytesRead += part.length();
+        progress.accept(bytesRead);
+        return result;
+    }
+
+    private static MemorySegment slice(MemorySegment bytes, PackRange part, PackLocation place) {
+        long at = Math.min(place.offset() - part.offset(), bytes.byteSize());
+        return bytes.asSlice(at, Math.min(place.length(), bytes.byteSize() - at));
+    }
+
+    /** True for the entry of that id; also for one of another version of Granary, where the bytes are those that were put there. */
+    private boolean isSound(MemorySegment stored, PackLocation place) {
+        return switch (decoded(stored, place.id())) {
+            case LoadResult.Hit _ -> true;
+            case LoadResult.Damaged bad when isOfOtherVersion(bad) ->
+                PackIndex.crc(stored.toArray(ValueLayout.JAVA_BYTE), 0, (int) stored.byteSize()) == place.checksum();
+            case LoadResult.Damaged _, LoadResult.Absent _, LoadResult.Unavailable _ -> false;
+        };
+    }
+
+    private LoadResult decoded(MemorySegment stored, Sha256 id) {
+        return keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id);
+    }
+}

@@ -1,0 +1,275 @@
+package dev.granary.s3.probe;
+
+import static dev.granary.s3.store.StoreFailure.Kind.NOT_SUPPORTED;
+
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * Tries out which promises a server keeps, instead of believing the word "S3-compatible": some 90 small requests on objects that nobody else
+ * asks for, deleted afterwards where that is allowed. Used once.
+ */
+public final class CapabilityProbe {
+    private static final byte[] BODY = {'g', 'r', 'a', 'n', 'a', 'r', 'y'};
+    private static final byte[] OTHER = {'o', 't', 'h', 'e', 'r'};
+    private static final String NO_SUCH_VERSION = "00000000000000000000000000000000";
+
+    private final ObjectStore store;
+    private final ProbeObjects objects;
+    private final List<BucketFinding> findings = new ArrayList<>();
+    private long serverMillis;
+
+    /** A probe through {@code store}, which should neither retry nor hold the answers against the bucket. */
+    public CapabilityProbe(ObjectStore store, BucketLayout layout, Ticker timing, RandomGenerator random) {
+        this.store = store;
+        this.objects = new ProbeObjects(store, layout, timing, random);
+    }
+
+    ProbeResult run() {
+        try {
+            return examine();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return stopped(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "interrupted while trying the bucket out"));
+        } finally {
+            boolean wasInterrupted = Thread.interrupted(); // no client sends a request for a thread that is
+            objects.deleteAll();
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private ProbeResult examine() throws InterruptedException {
+        String key = objects.key();
+        return switch (creations(key)) {
+            case ProbeStep.Cut cut -> stopped(cut.failure());
+            case ProbeStep.Broken broken -> withoutConditions(key, broken);
+            case ProbeStep.Kept _ -> {
+                sound("of " + ConditionalWriteRace.RACERS + " creates at once exactly one wins");
+                yield withCreation(key);
+            }
+        };
+    }
+
+    private ProbeResult withoutConditions(String key, ProbeStep.Broken broken) throws InterruptedException {
+        WriteResult plain = objects.write(() -> store.put(key, BODY, objects.marks()));
+        if (!(plain instanceof WriteResult.Done)) {
+            return stopped(failure(plain));
+        }
+        notice("create if absent does not hold: " + broken.how(),
+                "entries are written after a look, two machines may do the same work; no packs, claims or leases in this bucket");
+        return probed(ConditionalWriteSupport.NONE, key);
+    }
+
+    private ProbeResult withCreation(String key) throws InterruptedException {
+        return switch (replacements()) {
+            case ProbeStep.Cut cut -> stopped(cut.failure());
+            case ProbeStep.Broken broken -> {
+                notice("replacing a version does not hold: " + broken.how(),
+                        "damaged entries are overwritten instead; no claims or leases in this bucket");
+                yield probed(ConditionalWriteSupport.CREATE_ONLY, key);
+            }
+            case ProbeStep.Kept _ -> {
+                sound("of " + ConditionalWriteRace.RACERS + " replacements at once exactly one wins");
+                yield probed(ConditionalWriteSupport.FULL, key);
+            }
+        };
+    }
+
+    private ProbeResult probed(ConditionalWriteSupport writes, String key) {
+        metadata(key);
+        part(key);
+        listing(key);
+        ConditionalDeleteSupport deletion = deletion(key);
+        return new ProbeResult.Probed(writes, deletion, serverMillis, List.copyOf(findings));
+    }
+
+    private ProbeStep creations(String key) throws InterruptedException {
+        WriteResult first = objects.create(key, BODY);
+        if (!(first instanceof WriteResult.Done)) {
+            return refused(first, "an object that is not there is not created");
+        }
+        WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
+        if (!(second instanceof WriteResult.PreconditionFailed || second instanceof WriteResult.Conflict)) {
+            return refused(second, "a second create of one object succeeded");
+        }
+        sound("a second create of one object is refused");
+        ProbeStep afterDeletion = createAfterDeletion();
+        return afterDeletion instanceof ProbeStep.Kept ? new ConditionalWriteRace(store).run(createRace()) : afterDeletion;
+    }
+
+    /** Some servers remember what was deleted. */
+    private ProbeStep createAfterDeletion() throws InterruptedException {
+        String key = objects.key();
+        WriteResult created = objects.create(key, BODY);
+        if (!(created instanceof WriteResult.Done)) {
+            return refused(created, "an object that is not there is not created");
+        }
+        if (!(objects.delete(key) instanceof WriteResult.Done)) {
+            notice("deleting is not allowed", "Granary publishes without it; the trial objects stay, and may be deleted by anyone");
+            return ProbeStep.KEPT;
+        }
+        WriteResult again = objects.create(key, BODY);
+        if (!(again instanceof WriteResult.Done)) {
+            return refused(again, "an object that was deleted is not created again");
+        }
+        sound("an object that was deleted can be created again");
+        return ProbeStep.KEPT;
+    }
+
+    private ConditionalWriteRace.Course createRace() {
+        return new ConditionalWriteRace.Course() {
+            @Override
+            public Optional<String> key() {
+                return Optional.of(objects.key());
+            }
+
+            @Override
+            public ConditionalWriteRace.Racer racer(String key) {
+                return body -> store.putIfAbsent(key, body, objects.marks());
+            }
+        };
+    }
+
+    private ProbeStep replacements() throws InterruptedException {
+        String key = objects.key();
+        if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
+            return new ProbeStep.Cut(StoreFailure.of(StoreFailure.Kind.SERVER, "an object to replace could not be created"));
+        }
+        WriteResult current = store.replaceIfMatch(key, created.etag(), OTHER, objects.marks());
+        if (current instanceof WriteResult.NotAllowed || current instanceof WriteResult.PreconditionFailed) {
+            return refused(current, "the version that is there is not replaced");
+        }
+        String old = current instanceof WriteResult.Done ? created.etag() : NO_SUCH_VERSION;
+        WriteResult stale = objects.write(() -> store.replaceIfMatch(key, old, BODY, objects.marks()));
+        if (!(stale instanceof WriteResult.PreconditionFailed)) {
+            return refused(stale, "a stale version was replaced");
+        }
+        sound("a stale version is not replaced");
+        String absent = objects.key();
+        WriteResult nothing = objects.write(() -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
+        if (!(nothing instanceof WriteResult.PreconditionFailed)) {
+            return refused(nothing, "an object that is not there was replaced");
+        }
+        sound("an object that is not there is not replaced");
+        return new ConditionalWriteRace(store).run(replaceRace());
+    }
+
+    private ConditionalWriteRace.Course replaceRace() {
+        return new ConditionalWriteRace.Course() {
+            private String etag = "";
+
+            @Override
+            public Optional<String> key() throws InterruptedException {
+                String key = objects.key();
+                if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
+                    return Optional.empty();
+                }
+                etag = created.etag();
+                return Optional.of(key);
+            }
+
+            @Override
+            public ConditionalWriteRace.Racer racer(String key) {
+                return body -> store.replaceIfMatch(key, etag, body, objects.marks());
+            }
+        };
+    }
+
+    private void metadata(String key) {
+        switch (store.head(key)) {
+            case HeadResult.Found found -> {
+                serverMillis = found.dates().nowMillis();
+                if (found.marks().equals(objects.marks())) {
+                    sound("metadata comes back as it was written");
+                } else {
+                    notice("metadata is lost or changed", "whose entry one is takes a GET to find out; look for a proxy that takes headers off");
+                }
+            }
+            case HeadResult.Absent _ -> notice("an object that was just written is absent", "look-ups may miss what was just published");
+            case HeadResult.Unavailable lost -> notice("a HEAD fails: " + lost.failure(), "whose entry one is cannot be found out");
+        }
+    }
+
+    private void part(String key) {
+        byte[] expected = Arrays.copyOfRange(BODY, 2, 5);
+        if (store.range(key, 2, 3) instanceof GetResult.Found found && Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
+            sound("a part of an object can be read");
+        } else {
+            notice("a part of an object cannot be read", "entries in packs are missed; look for a proxy that changes the Range header");
+        }
+    }
+
+    private void listing(String key) {
+        List<String> seen = new ArrayList<>();
+        switch (store.list(objects.prefix(), object -> seen.add(object.key()))) {
+            case ListResult.Complete _ when seen.contains(key) -> sound("a listing shows what was just written");
+            case ListResult.Complete _ -> notice("a listing does not show what was just written", "granary ls and clean-up see it late");
+            case ListResult.Unavailable lost when lost.failure().kind() == StoreFailure.Kind.DENIED -> notice("listing is not allowed",
+                    "allow s3:ListBucket: granary ls needs it, and without it some servers call an absent object forbidden");
+            case ListResult.Unavailable lost -> notice("a listing fails: " + lost.failure(), "granary ls and clean-up do not work");
+        }
+    }
+
+    private ConditionalDeleteSupport deletion(String key) {
+        return switch (store.deleteIfMatch(key, NO_SUCH_VERSION)) {
+            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
+                sound("deleting a version holds: a stale one is not deleted");
+                yield ConditionalDeleteSupport.HONOURED;
+            }
+            case WriteResult.Done _ -> notHonoured("a stale one is deleted");
+            case WriteResult.NotAllowed refused when refused.failure().kind() == NOT_SUPPORTED -> notHonoured("it is refused");
+            case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ -> ConditionalDeleteSupport.UNTESTED;
+        };
+    }
+
+    private ConditionalDeleteSupport notHonoured(String how) {
+        notice("deleting a version does not hold: " + how, "nothing that publishes needs it; clean-up looks before it deletes");
+        return ConditionalDeleteSupport.NOT_HONOURED;
+    }
+
+    private static ProbeStep refused(WriteResult result, String what) {
+        StoreFailure failure = failure(result);
+        boolean isAnswer = result instanceof WriteResult.Done || result instanceof WriteResult.PreconditionFailed
+                || result instanceof WriteResult.Conflict;
+        return isAnswer ? new ProbeStep.Broken(what)
+                : failure.kind() == NOT_SUPPORTED ? new ProbeStep.Broken("it is refused (" + failure + ")") : new ProbeStep.Cut(failure);
+    }
+
+    private static StoreFailure failure(WriteResult result) {
+        return switch (result) {
+            case WriteResult.NotAllowed refused -> refused.failure();
+            case WriteResult.NotSent unsent -> unsent.failure();
+            case WriteResult.Unknown unknown -> unknown.failure();
+            case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.Done _ ->
+                StoreFailure.of(StoreFailure.Kind.SERVER, "conflicts without end on an object of one writer");
+        };
+    }
+
+    private ProbeResult stopped(StoreFailure failure) {
+        return failure.isTransient() || failure.isUnsent()
+                ? new ProbeResult.Unavailable(failure, List.copyOf(findings))
+                : new ProbeResult.NotAllowed(failure, List.copyOf(findings));
+    }
+
+    private void sound(String what) {
+        findings.add(new BucketFinding.Sound(what));
+    }
+
+    private void notice(String what, String advice) {
+        findings.add(new BucketFinding.Notice(what, advice));
+    }
+}

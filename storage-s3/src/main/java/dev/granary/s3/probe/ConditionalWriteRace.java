@@ -1,0 +1,146 @@
+package dev.granary.s3.probe;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * Many conditional writes at once, of which exactly one may win, and the object must be that one's.
+ *
+ * <p>Two winners are conclusive at once. An answer that says nothing (409 to all, 500, 503) leaves a round unclear: another round follows, and
+ * after the last one a server that let exactly one win in some round, and never more, has kept its promise: 500 is some servers' way to lose.
+ */
+final class ConditionalWriteRace {
+    /** How many write at once. */
+    static final int RACERS = 32;
+
+    private static final int ROUNDS = 3;
+    private static final int LIMIT = 1 << 10;
+
+    /** One of the writes. */
+    interface Racer {
+        WriteResult write(byte[] body);
+    }
+
+    /** Sets up a fresh object for a round. */
+    interface Course {
+        /** The key that all write to; empty where it could not be set up. */
+        Optional<String> key() throws InterruptedException;
+
+        /** The write to that key. */
+        Racer racer(String key);
+    }
+
+    private sealed interface Round {
+        record Clear() implements Round {}
+
+        record Broken(String how) implements Round {}
+
+        /** Says nothing for certain; {@code oneWon} where exactly one was told that it won, and the object is its. */
+        record Unclear(boolean oneWon, Optional<StoreFailure> failure) implements Round {}
+    }
+
+    private final ObjectStore store;
+
+    ConditionalWriteRace(ObjectStore store) {
+        this.store = store;
+    }
+
+    ProbeStep run(Course course) throws InterruptedException {
+        boolean everWon = false;
+        StoreFailure last = StoreFailure.of(StoreFailure.Kind.SERVER, "every answer was a conflict");
+        for (int i = 0; i < ROUNDS; i++) {
+            Optional<String> key = course.key();
+            if (key.isEmpty()) {
+                continue;
+            }
+            switch (round(key.get(), course.racer(key.get()))) {
+                case Round.Clear _ -> {
+                    return ProbeStep.KEPT;
+                }
+                case Round.Broken broken -> {
+                    return new ProbeStep.Broken(broken.how());
+                }
+                case Round.Unclear unclear -> {
+                    everWon |= unclear.oneWon();
+                    last = unclear.failure().orElse(last);
+                }
+            }
+        }
+        return everWon ? ProbeStep.KEPT : new ProbeStep.Cut(last);
+    }
+
+    private Round round(String key, Racer racer) throws InterruptedException {
+        List<WriteResult> results = race(racer);
+        List<Integer> winners = new ArrayList<>();
+        Optional<StoreFailure> failure = Optional.empty();
+        boolean anyConflict = false;
+        for (int i = 0; i < results.size(); i++) {
+            switch (results.get(i)) {
+                case WriteResult.Done _ -> winners.add(i);
+                case WriteResult.PreconditionFailed _ -> { }
+                case WriteResult.Conflict _ -> anyConflict = true;
+                case WriteResult.Unknown unknown -> failure = Optional.of(unknown.failure());
+                case WriteResult.NotSent unsent -> failure = Optional.of(unsent.failure());
+                case WriteResult.NotAllowed refused -> failure = Optional.of(refused.failure());
+            }
+        }
+        if (winners.size() > 1) {
+            return new Round.Broken(winners.size() + " of " + RACERS + " won");
+        }
+        if (winners.isEmpty()) {
+            return failure.isPresent() || anyConflict
+                    ? new Round.Unclear(false, failure)
+                    : new Round.Broken("none of " + RACERS + " won");
+        }
+        return judge(key, body(winners.getFirst()), failure);
+    }
+
+    private Round judge(String key, byte[] winner, Optional<StoreFailure> failure) {
+        return switch (store.get(key, LIMIT)) {
+            case GetResult.Found found when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
+                failure.isEmpty() ? new Round.Clear() : new Round.Unclear(true, failure);
+            case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ -> new Round.Broken("the object is not the winner's");
+            case GetResult.Unavailable lost -> new Round.Unclear(false, Optional.of(lost.failure()));
+        };
+    }
+
+    private static List<WriteResult> race(Racer racer) throws InterruptedException {
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<WriteResult>> running = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < RACERS; i++) {
+                byte[] body = body(i);
+                running.add(threads.submit(() -> {
+                    start.await();
+                    return racer.write(body);
+                }));
+            }
+            start.countDown();
+            List<WriteResult> results = new ArrayList<>();
+            for (Future<WriteResult> one : running) {
+                results.add(one.get());
+            }
+            return results;
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("An object store threw", e.getCause());
+        }
+    }
+
+    private static byte[] body(int number) {
+        return "racer %02d of a trial of granary".formatted(number).getBytes(US_ASCII);
+    }
+}

@@ -1,0 +1,5 @@
+/** The capabilities of a server: the probe, the marker that keeps its result, and diagnostics. */
+@NullMarked
+package dev.granary.s3.probe;
+
+import org.jspecify.annotations.NullMarked;

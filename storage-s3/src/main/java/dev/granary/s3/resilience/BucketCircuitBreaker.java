@@ -1,0 +1,240 @@
+package dev.granary.s3.resilience;
+
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.TrafficCounter;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.github.resilience4j.core.IntervalFunction;
+import io.github.resilience4j.retry.Retry;
+import io.github.resilience4j.retry.RetryConfig;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/**
+ * Circuit breaker around bulkhead, and the rule of retries: lets a request through only where the bucket is well and a connection will be free.
+ *
+ * <p>The bulkhead is a fair queue for as many permits as there are connections. The time in it does not count as the bucket's: only a request
+ * that was sent can be slow. Who comes out of it and finds the breaker open is turned away: thousands may have queued while the bucket was well.
+ *
+ * <p>The breaker opens when at least half of the last {@value #WINDOW} verdicts, and no fewer than {@value #MINIMUM} of them, are failures, or at least
+ * half are slow. It opens at once when the bucket is {@linkplain SilenceClock silent}: five requests to a silent bucket, one after the other, are most of a
+ * minute. A read gives one verdict, by its last attempt: one object that cannot be read is one verdict, and not three, so that it takes
+ * nothing from the other objects of a process that makes few requests (R6).
+ */
+final class BucketCircuitBreaker {
+    private static final int WINDOW = 20;
+    private static final int MINIMUM = 5;
+    private static final int TRIALS = 3;
+    private static final float THRESHOLD_PERCENT = 50;
+
+    private final CircuitBreaker breaker;
+    private final Retry retry;
+    private final Semaphore bulkhead;
+    private final Ticker timing;
+    private final String location;
+    private final long patienceNanos;
+    private final SilenceClock silence;
+    private final long pauseSeconds;
+    private volatile String lastFailure = "";
+
+    BucketCircuitBreaker(S3Config config, Ticker timing, TrafficCounter traffic) {
+        this.timing = timing;
+        this.silence = new SilenceClock(config.silence().toNanos(), traffic);
+        this.location = config.location().toString();
+        this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
+        this.breaker = CircuitBreaker.of(location, CircuitBreakerConfig.custom()
+                .slidingWindow(WINDOW, MINIMUM, SlidingWindowType.COUNT_BASED)
+                .failureRateThreshold(THRESHOLD_PERCENT)
+                .slowCallRateThreshold(THRESHOLD_PERCENT)
+                .slowCallDurationThreshold(config.slowCall())
+                .waitDurationInOpenState(config.breakerPause())
+                .permittedNumberOfCallsInHalfOpenState(TRIALS)
+                .maxWaitDurationInHalfOpenState(config.breakerPause())
+                .clock(new MonotonicClock(timing))
+                .build());
+        this.retry = Retry.of(location, RetryConfig.<Optional<StoreFailure>>custom()
+                .maxAttempts(config.readAttempts())
+                .retryOnResult(failure -> failure.filter(StoreFailure::isTransient).isPresent())
+                .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(config.retryPause(), 2, 0.5))
+                .build());
+        this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
+        this.patienceNanos = config.loadDeadline().minus(config.connection().requestTimeout()).toNanos();
+    }
+
+    /** Says after each attempt at one read how long to wait before the next, if there is one. */
+    Retry.AsyncContext<Optional<StoreFailure>> attempts() {
+        return retry.asyncContext();
+    }
+
+    /** How long a request may wait for a connection, in nanoseconds, if it is the first of a look-up. */
+    long patienceNanos() {
+        return patienceNanos;
+    }
+
+    /**
+     * Sends a request, if it may be.
+     *
+     * @param waitNanos how long it may wait for a connection
+     * @param isLast whether the outcome is a verdict; false where the same request will be sent again
+     */
+    <R> R call(long waitNanos, Supplier<R> request, Function<R, Optional<StoreFailure>> failure, Predicate<Optional<StoreFailure>> isLast,
+            Function<StoreFailure, R> rejected) {
+        if (!breaker.tryAcquirePermission()) {
+            return rejected.apply(suspended());
+        }
+        if (!enter(waitNanos)) {
+            breaker.releasePermission();
+            return rejected.apply(busy());
+        }
+        boolean recorded = false;
+        try {
+            if (breaker.getState() == CircuitBreaker.State.OPEN) { // since this request has queued
+                return rejected.apply(suspended());
+            }
+            long start = timing.nanos();
+            R result = request.get();
+            Optional<StoreFailure> failed = failure.apply(result);
+            long took = timing.nanos() - start;
+            boolean isOwn = failed.isPresent() && Thread.currentThread().isInterrupted(); // of this thread, and not of the bucket
+            if (isLast.test(failed) && !isOwn) {
+                record(failed, took);
+                recorded = true;
+            }
+            if (!isOwn) {
+                listen(failed, start, recorded);
+            }
+            return result;
+        } finally {
+            bulkhead.release();
+            if (!recorded) {
+                breaker.releasePermission();
+            }
+        }
+    }
+
+    private void listen(Optional<StoreFailure> failed, long startNanos, boolean isVerdict) {
+        if (silence.isOver(failed, startNanos, timing.nanos(), isVerdict)) {
+            lastFailure = failed.map(StoreFailure::toString).orElse(lastFailure);
+            CircuitBreaker.State state = breaker.getState();
+            if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
+                breaker.transitionToOpenState();
+            }
+        }
+    }
+
+    /** A listing: not sent while the breaker is open, and a part of the bucket's silence where it fails. */
+    ListResult callListing(Supplier<ListResult> listing) {
+        if (!breaker.tryAcquirePermission()) {
+            return new ListResult.Unavailable(suspended());
+        }
+        try {
+            long start = timing.nanos();
+            ListResult result = listing.get();
+            if (!Thread.currentThread().isInterrupted()) {
+                listen(result instanceof ListResult.Unavailable lost ? Optional.of(lost.failure()) : Optional.empty(), start, true);
+            }
+            return result;
+        } finally {
+            breaker.releasePermission();
+        }
+    }
+
+    /** A request that waits its turn at the bulkhead and says nothing of the bucket's health, whatever comes of it. */
+    <R> R callUnjudged(Supplier<R> request, Function<StoreFailure, R> rejected) {
+        if (!enter(patienceNanos)) {
+            return rejected.apply(busy());
+        }
+        try {
+            return request.get();
+        } finally {
+            bulkhead.release();
+        }
+    }
+
+    private boolean enter(long waitNanos) {
+        try {
+            return bulkhead.tryAcquire(Math.max(0, waitNanos), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private StoreFailure suspended() {
+        return StoreFailure.of(StoreFailure.Kind.SUSPENDED, location + " failed or was too slow and is left alone for " + pauseSeconds + " s"
+                + (lastFailure.isEmpty() ? "" : ", after: " + lastFailure));
+    }
+
+    private StoreFailure busy() {
+        return StoreFailure.of(StoreFailure.Kind.BUSY, Thread.currentThread().isInterrupted()
+                ? "interrupted while waiting for a connection to " + location
+                : "too many requests to " + location + " are waiting");
+    }
+
+    BucketTierStatistics.Breaker state() {
+        return switch (breaker.getState()) {
+            case CLOSED, DISABLED, METRICS_ONLY -> BucketTierStatistics.Breaker.CLOSED;
+            case OPEN, FORCED_OPEN -> BucketTierStatistics.Breaker.OPEN;
+            case HALF_OPEN -> BucketTierStatistics.Breaker.HALF_OPEN;
+        };
+    }
+
+    private void record(Optional<StoreFailure> failure, long nanos) {
+        if (failure.filter(BucketCircuitBreaker::isSickness).isPresent()) {
+            lastFailure = failure.get().toString();
+            breaker.onError(nanos, TimeUnit.NANOSECONDS, new SickBucket(failure.get().toString()));
+        } else {
+            breaker.onSuccess(nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    /** A refusal is an answer; a client that cannot be set up would be tried in vain each time. */
+    private static boolean isSickness(StoreFailure failure) {
+        return failure.isTransient() || failure.kind() == StoreFailure.Kind.CONFIGURATION;
+    }
+
+    /** Tells the circuit breaker of a failure; never thrown. */
+    private static final class SickBucket extends Exception {
+        SickBucket(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    /** The monotonic clock in the form that the circuit breaker wants. */
+    private static final class MonotonicClock extends Clock {
+        private final Ticker timing;
+
+        MonotonicClock(Ticker timing) {
+            this.timing = timing;
+        }
+
+        @Override
+        public ZoneId getZone() {
+            return ZoneOffset.UTC;
+        }
+
+        @Override
+        public Clock withZone(ZoneId zone) {
+            return this;
+        }
+
+        @Override
+        public Instant instant() {
+            return Instant.EPOCH.plus(Duration.ofNanos(timing.nanos()));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package dev.granary.s3.resilience;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+
+/** An object store whose requests to a transport all pass through the same layers: one way for reads, one for writes. */
+public abstract class RequestPipelineStore implements ObjectStore {
+    private final RequestCounters counters;
+
+    RequestPipelineStore(RequestCounters counters) {
+        this.counters = counters;
+    }
+
+    /**
+     * Sends a read.
+     *
+     * @param counter where each request is counted
+     * @param request the request
+     * @param failure what failed by its result
+     * @param failed the result of a failure
+     */
+    abstract <R> R read(LongAdder counter, Function<ObjectStore, R> request, Function<R, Optional<StoreFailure>> failure,
+            Function<StoreFailure, R> failed);
+
+    /** Sends a write; as {@link #read}. */
+    abstract WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request,
+            Function<WriteResult, Optional<StoreFailure>> failure, Function<StoreFailure, WriteResult> failed);
+
+    @Override
+    public final GetResult get(String key, long limit) {
+        return read(counters.get, store -> store.get(key, limit), RequestPipelineStore::failure, GetResult.Unavailable::new);
+    }
+
+    @Override
+    public final GetResult range(String key, long offset, int length, byte[] into) {
+        return read(counters.get, store -> store.range(key, offset, length, into), RequestPipelineStore::failure, GetResult.Unavailable::new);
+    }
+
+    @Override
+    public final GetResult range(String key, long offset, int length) {
+        return read(counters.get, store -> store.range(key, offset, length), RequestPipelineStore::failure, GetResult.Unavailable::new);
+    }
+
+    @Override
+    public final HeadResult head(String key) {
+        return read(counters.head, store -> store.head(key), RequestPipelineStore::failure, HeadResult.Unavailable::new);
+    }
+
+    @Override
+    public final WriteResult put(String key, byte[] body, ObjectMarks marks) {
+        return write(counters.put, store -> store.put(key, body, marks));
+    }
+
+    @Override
+    public final WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+        return write(counters.put, store -> store.putIfAbsent(key, body, marks));
+    }
+
+    @Override
+    public final WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+        return write(counters.put, store -> store.replaceIfMatch(key, etag, body, marks));
+    }
+
+    @Override
+    public final WriteResult deleteIfMatch(String key, String etag) {
+        return write(counters.delete, store -> store.deleteIfMatch(key, etag));
+    }
+
+    @Override
+    public final WriteResult delete(String key) {
+        return write(counters.delete, store -> store.delete(key));
+    }
+
+    private WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request) {
+        return write(counter, request, RequestPipelineStore::failure, WriteResult::failed);
+    }
+
+    private static Optional<StoreFailure> failure(GetResult result) {
+        return switch (result) {
+            case GetResult.Unavailable lost -> Optional.of(lost.failure());
+            case GetResult.Found _, GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
+        };
+    }
+
+    private static Optional<StoreFailure> failure(HeadResult result) {
+        return switch (result) {
+            case HeadResult.Unavailable lost -> Optional.of(lost.failure());
+            case HeadResult.Found _, HeadResult.Absent _ -> Optional.empty();
+        };
+    }
+
+    private static Optional<StoreFailure> failure(WriteResult result) {
+        return switch (result) {
+            case WriteResult.Unknown lost -> Optional.of(lost.failure());
+            case WriteResult.NotSent unsent -> Optional.of(unsent.failure());
+            case WriteResult.NotAllowed refused -> Optional.of(refused.failure());
+            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> Optional.empty();
+        };
+    }
+}

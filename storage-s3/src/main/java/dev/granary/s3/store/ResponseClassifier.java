@@ -1,0 +1,181 @@
+package dev.granary.s3.store;
+
+import static dev.granary.s3.store.StoreFailure.Kind.BROKEN;
+import static dev.granary.s3.store.StoreFailure.Kind.CLOCK_SKEW;
+import static dev.granary.s3.store.StoreFailure.Kind.DENIED;
+import static dev.granary.s3.store.StoreFailure.Kind.NOT_SUPPORTED;
+import static dev.granary.s3.store.StoreFailure.Kind.NO_BUCKET;
+import static dev.granary.s3.store.StoreFailure.Kind.NO_MEMORY;
+import static dev.granary.s3.store.StoreFailure.Kind.SERVER;
+import static dev.granary.s3.store.StoreFailure.Kind.THROTTLED;
+import static dev.granary.s3.store.StoreFailure.Kind.TIMEOUT;
+import static dev.granary.s3.store.StoreFailure.Kind.TLS;
+import static dev.granary.s3.store.StoreFailure.Kind.UNREACHABLE;
+import static dev.granary.s3.store.StoreFailure.Kind.WRONG_REGION;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertificateException;
+import java.time.DateTimeException;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLPeerUnverifiedException;
+
+/** Tells what the answers of S3 servers mean, the same for every transport. */
+public final class ResponseClassifier {
+    private static final int MESSAGE_LIMIT = 200;
+
+    /** So much of a message is looked at: a server's error may have 256 KiB. */
+    private static final int READ_LIMIT = 4096;
+
+    private static final Pattern CODE = Pattern.compile("[A-Za-z0-9._-]{0,64}");
+
+    private ResponseClassifier() {}
+
+    /** True where a read's answer says that the object, and not the bucket, is missing. */
+    public static boolean isAbsent(int status, String code) {
+        return status == 404 && !isMissingBucket(code);
+    }
+
+    /** What a status other than success says of a request. */
+    public static StoreFailure failure(int status, String code, String message) {
+        String told = CODE.matcher(code).matches() ? SecretRedactor.hide(code) : "";
+        return new StoreFailure(kind(status, told), status, told, oneLine(message));
+    }
+
+    /**
+     * The outcome of a PUT that the server called a success. Every S3 server names the new version; a success without one is a proxy's page or
+     * the like, and nothing is known.
+     */
+    public static WriteResult written(String etag) {
+        return etag.isEmpty()
+                ? WriteResult.failed(StoreFailure.of(BROKEN, "a success that names no ETag: is this an S3 server?"))
+                : new WriteResult.Done(etag);
+    }
+
+    /** The outcome of a write without a condition to which the server said no: a 404 or 412 is the word of something that is no S3 server. */
+    public static WriteResult plainWrite(int status, String code, String message) {
+        return status == 409 ? WriteResult.CONFLICT : WriteResult.failed(failure(status, code, message));
+    }
+
+    /** The outcome of a conditional write or deletion to which the server said no. */
+    public static WriteResult write(int status, String code, String message) {
+        return switch (status) {
+            case 412, 304 -> WriteResult.PRECONDITION_FAILED;
+            case 409 -> WriteResult.CONFLICT;
+            case 404 -> isMissingBucket(code)
+                    ? WriteResult.failed(failure(status, code, message))
+                    : WriteResult.PRECONDITION_FAILED;
+            default -> WriteResult.failed(failure(status, code, message));
+        };
+    }
+
+    /** What an exception says that came instead of an answer; looks through its causes. */
+    public static StoreFailure failure(Throwable thrown) {
+        StoreFailure.Kind kind = BROKEN;
+        Throwable deepest = thrown;
+        for (Throwable t = thrown; t != null; t = t.getCause()) {
+            deepest = t;
+            if (t instanceof MissingCredentialsException) {
+                return StoreFailure.of(DENIED, String.valueOf(t.getMessage()));
+            }
+            if (t instanceof TooLittleMemoryException) {
+                return StoreFailure.of(NO_MEMORY, String.valueOf(t.getMessage()));
+            }
+            if (t instanceof UnknownHostException || t instanceof ConnectException || t instanceof NoRouteToHostException
+                    || t instanceof UnresolvedAddressException) {
+                kind = UNREACHABLE;
+            } else if (t instanceof InterruptedIOException) { // SocketTimeoutException among them
+                kind = isConnecting(t) ? UNREACHABLE : TIMEOUT;
+            } else if (t instanceof SSLHandshakeException || t instanceof SSLPeerUnverifiedException
+                    || t instanceof CertificateException || t instanceof CertPathBuilderException || isNoTls(t)) {
+                kind = TLS;
+            } else if (kind == BROKEN && (isClosedHere(t) || (!(t instanceof IOException) && isTimeout(t)))) {
+                kind = TIMEOUT;
+            }
+            if (t.getCause() == t) {
+                break;
+            }
+        }
+        return StoreFailure.of(kind, oneLine(cause(deepest)));
+    }
+
+    /** What people are told of the exception at the bottom: client libraries tell some of them in words that mean nothing to them. */
+    private static String cause(Throwable deepest) {
+        String name = deepest.getClass().getSimpleName();
+        String message = String.valueOf(deepest.getMessage());
+        if (isClosedHere(deepest)) {
+            return "no whole answer within the deadline, so the connection was closed";
+        }
+        if (deepest instanceof EOFException || message.contains("failed to respond") || message.startsWith("unexpected end of stream")) {
+            return "the server closed the connection before its answer was whole";
+        }
+        if (deepest instanceof NullPointerException || deepest instanceof ArithmeticException || deepest instanceof IndexOutOfBoundsException
+                || deepest instanceof NumberFormatException || deepest instanceof DateTimeException) {
+            return "the answer is not in the form of S3 (" + name + ")";
+        }
+        return deepest.getMessage() == null ? name : name + ": " + message;
+    }
+
+    private static StoreFailure.Kind kind(int status, String code) {
+        if (isMissingBucket(code)) {
+            return NO_BUCKET;
+        }
+        return switch (code) {
+            case "RequestTimeTooSkewed" -> CLOCK_SKEW;
+            case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException" ->
+                WRONG_REGION;
+            case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied" -> DENIED;
+            case "SlowDown", "ServiceUnavailable", "TooManyRequests" -> THROTTLED;
+            case "RequestTimeout" -> TIMEOUT; // a 400 of S3 that speaks of the connection, not of the request
+            default -> switch (status) {
+                case 301, 307, 308 -> WRONG_REGION;
+                case 300, 302, 303, 304, 305 -> NOT_SUPPORTED; // of a proxy or a web page: the same request would be led away again
+                case 401, 403, 407 -> DENIED;
+                case 404 -> NO_BUCKET;
+                case 408 -> TIMEOUT;
+                case 429, 503 -> THROTTLED;
+                case 501 -> NOT_SUPPORTED;
+                default -> status >= 400 && status < 500 ? NOT_SUPPORTED : SERVER;
+            };
+        };
+    }
+
+    private static boolean isMissingBucket(String code) {
+        return code.equals("NoSuchBucket");
+    }
+
+    /** OkHttp ends a call whose deadline has passed by closing its socket, and the MinIO client tells only that. */
+    private static boolean isClosedHere(Throwable t) {
+        return t instanceof SocketException && "Socket closed".equals(t.getMessage());
+    }
+
+    private static boolean isTimeout(Throwable t) {
+        return t.getClass().getSimpleName().toLowerCase(Locale.ROOT).contains("timeout");
+    }
+
+    /** What the JDK throws where the other side answers in plain text. */
+    private static boolean isNoTls(Throwable t) {
+        return t instanceof SSLException && String.valueOf(t.getMessage()).contains("SSL message");
+    }
+
+    private static boolean isConnecting(Throwable t) {
+        String name = t.getClass().getSimpleName() + " " + t.getMessage();
+        return name.toLowerCase(Locale.ROOT).contains("connect");
+    }
+
+    private static String oneLine(String message) {
+        String read = message.length() <= READ_LIMIT ? message : message.substring(0, READ_LIMIT);
+        String line = SecretRedactor.hide(read).replaceAll("[\\s\\p{Cntrl}\\p{Cf}\\p{Co}\\p{Cs}]+", " ").strip();
+        return line.length() <= MESSAGE_LIMIT ? line : line.substring(0, MESSAGE_LIMIT) + "...";
+    }
+}

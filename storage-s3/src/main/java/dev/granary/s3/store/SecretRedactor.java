@@ -1,0 +1,64 @@
+package dev.granary.s3.store;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes secrets out of texts that people are shown: those of this process's credentials exactly, and whatever else looks like a key or a token. A server
+ * may echo what it was sent. Thread-safe.
+ */
+public final class SecretRedactor {
+    private static final int MOST = 16;
+    private static final int SHORTEST = 8;
+    private static final String HIDDEN = "[hidden]";
+    private static final Pattern USER_INFO = Pattern.compile("(?<=//)[^/?#\\s]*@");
+    private static final Pattern QUERY = Pattern.compile("(?<=[?&])([A-Za-z0-9._~-]{1,64})=[^&\\s\"'<>)]+");
+
+    /** A long run of letters and digits, taken whole: a search that began again within it would take the square of its length. */
+    private static final Pattern RUN = Pattern.compile("[A-Za-z0-9+/=_%-]{32,}+");
+
+    private static final Deque<String> KNOWN = new ArrayDeque<>(); // its own lock
+
+    private SecretRedactor() {}
+
+    /** Notes a secret that requests are signed with: a few of the last are kept, since credentials are renewed. */
+    public static void note(@Nullable String secret) {
+        if (secret == null || secret.length() < SHORTEST) {
+            return;
+        }
+        synchronized (KNOWN) {
+            if (!KNOWN.contains(secret)) {
+                KNOWN.addFirst(secret);
+                if (KNOWN.size() > MOST) {
+                    KNOWN.removeLast();
+                }
+            }
+        }
+    }
+
+    /** The text without secrets, without user information, and without the values of an address's query parameters. */
+    public static String hide(String text) {
+        String hidden = text;
+        synchronized (KNOWN) {
+            for (String secret : KNOWN) {
+                hidden = hidden.replace(secret, HIDDEN);
+            }
+        }
+        hidden = USER_INFO.matcher(hidden).replaceAll("");
+        hidden = QUERY.matcher(hidden).replaceAll("$1=" + HIDDEN);
+        return withoutTokens(hidden);
+    }
+
+    /** Secret keys and session tokens have letters of both cases and digits in a long run; names of entries have one case, host names have dots. */
+    static String withoutTokens(CharSequence text) {
+        return RUN.matcher(text).replaceAll(run -> isToken(run.group()) ? HIDDEN : Matcher.quoteReplacement(run.group()));
+    }
+
+    private static boolean isToken(String run) {
+        return run.chars().anyMatch(c -> c >= 'a' && c <= 'z') && run.chars().anyMatch(c -> c >= 'A' && c <= 'Z')
+                && run.chars().anyMatch(c -> c >= '0' && c <= '9');
+    }
+}

@@ -1,0 +1,115 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.store.ObjectMarks;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What the bucket tells tools that it has: alone, in packs, of all targets, each once. */
+class BucketListerTest {
+    private static final Comparator<Sha256> BY_HEX = Comparator.comparing(Sha256::hex);
+
+    private final TestPacks packs = new TestPacks("BucketListingTest");
+    private final TestEntries entries = new TestEntries("BucketListingTest");
+    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), Seed.random("BucketListingTest"));
+    private final Entry one = entries.entry(100);
+    private final Entry two = entries.entry(200);
+    private final Entry three = entries.entry(300);
+
+    private List<Catalog.Listed> list() throws IOException {
+        List<Catalog.Listed> all = new ArrayList<>();
+        tier.list(all::add);
+        return all;
+    }
+
+    private static List<Sha256> hashes(Entry... all) {
+        return List.of(all).stream().map(entry -> entry.id().hash()).sorted(BY_HEX).toList();
+    }
+
+    @Test
+    @DisplayName("R11 what lies alone, in a pack, in two packs, or both ways is told once, with its length and the time of its object")
+    void once() throws Exception {
+        assertEquals(List.of(), list());
+        tier.store(one);
+        packs.publish(one, two);
+        packs.publish(two, three);
+        List<Catalog.Listed> all = list();
+        assertEquals(hashes(one, two, three), all.stream().map(Catalog.Listed::hash).sorted(BY_HEX).toList());
+        assertTrue(all.stream().allMatch(entry -> entry.namespace().equals(TestEntries.TARGET.path()) && entry.lastUsedMillis() == 1_700_000_000_000L
+                && entry.bytes() > 100), all::toString);
+    }
+
+    @Test
+    @DisplayName("S12 S1 no target has a name that leads elsewhere: keys with dots alone, or of others, are no entries")
+    void targets() throws Exception {
+        String name = one.id().hash().hex();
+        for (String target : List.of("opencl/..", "opencl/.", "opencl/.x", "../x", "opencl/a/b", "opencl/" + "x".repeat(300))) {
+            packs.store.place("v1/" + target + "/e/" + name.substring(0, 2) + "/" + name, new byte[10], ObjectMarks.NONE);
+            packs.store.place("v1/" + target + "/m/newest", new byte[10], ObjectMarks.NONE);
+        }
+        assertEquals(List.of(), list());
+    }
+
+    @Test
+    @DisplayName("S6 what the visitor throws ends the listing, and is passed on")
+    void stopped() throws Exception {
+        tier.store(one);
+        tier.store(two);
+        IllegalStateException enough = new IllegalStateException("enough");
+        List<Catalog.Listed> seen = new ArrayList<>();
+        assertEquals(enough, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
+            seen.add(entry);
+            throw enough;
+        })));
+        assertEquals(1, seen.size());
+        assertEquals(2, list().size());
+    }
+
+    @Test
+    @DisplayName("R18 a pack that is gone has nothing, and all others are told")
+    void lostPack() throws Exception {
+        PackInfo gone = packs.publish(one, two);
+        packs.publish(three);
+        packs.remove(gone);
+        assertEquals(hashes(three), list().stream().map(Catalog.Listed::hash).toList());
+    }
+
+    @Test
+    @DisplayName("O9 a bucket that cannot be listed, and packs of which nobody can say what they have, are told in a sentence")
+    void unsaid() throws Exception {
+        packs.publish(one);
+        packs.store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list).toString().contains("could not be listed: 403 AccessDenied"));
+        packs.store.plan(FaultPlan.when(request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list).toString().contains("index of a pack cannot be read: 403"));
+        packs.store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+        assertTrue(assertThrows(IOException.class, this::list).toString().contains("manifest of packs cannot be read: 403"));
+    }
+
+    @Test
+    @DisplayName("D6 with a damaged manifest the listing has what the last sound one before it names")
+    void damagedManifest() throws Exception {
+        packs.publish(one);
+        packs.publish(two);
+        String newest = packs.store.keys().stream().filter(key -> key.endsWith("/m/0000000000000002")).findFirst().orElseThrow();
+        packs.store.place(newest, new byte[50], new ObjectMarks("00".repeat(16), ""));
+        assertEquals(hashes(one), list().stream().map(Catalog.Listed::hash).toList());
+    }
+}

@@ -1,0 +1,269 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.contract.TestEntries;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Manifests and indexes that another process has left on the disk: what they save, and that no file there can make a look-up wrong. */
+class PackIndexCacheTest {
+    private final TestPacks bucket = new TestPacks("IndexShelfTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("IndexShelfTest");
+    private final Entry one = entries.entry(100);
+    private final Entry two = entries.entry(100);
+    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private long nanos = 1_000_000_000_000L;
+    @TempDir
+    private Path directory;
+
+    /** What a process that begins now finds, with the requests for it in the notes. */
+    private PackAnswer load(Entry entry) {
+        store.newNotes();
+        return process().load(entry.id(), store);
+    }
+
+    private PackReader process() {
+        RefreshSchedule intervals = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
+        return new PackReader(store, bucket.settings(Optional.of(directory)), intervals, behind::add);
+    }
+
+    private void assertHit(Entry entry) {
+        PackAnswer answer = load(entry);
+        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+    }
+
+    private Path manifest() {
+        return directory.resolve(TestPacks.NAMESPACE).resolve("manifest");
+    }
+
+    private Path index(PackInfo pack) {
+        return directory.resolve(TestPacks.NAMESPACE).resolve(pack.name().hex() + ".index");
+    }
+
+    private List<String> files() throws IOException {
+        try (Stream<Path> files = Files.list(directory.resolve(TestPacks.NAMESPACE))) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    /** All that may become of a file: each byte changed, each truncation, more at its end. */
+    private List<byte[]> damages(byte[] sound) {
+        List<byte[]> all = new ArrayList<>();
+        for (int i = 0; i < sound.length; i++) {
+            byte[] changed = sound.clone();
+            changed[i] ^= (byte) (1 << entries.random().nextInt(Byte.SIZE));
+            all.add(changed);
+            all.add(Arrays.copyOf(sound, i));
+        }
+        all.add(Arrays.copyOf(sound, sound.length + 1));
+        all.add(entries.bytes(sound.length));
+        return all;
+    }
+
+    @Test
+    @DisplayName("R12 the second process on a machine sends nothing before the range of the entry itself")
+    void secondProcess() throws IOException {
+        PackInfo pack = bucket.publish(one, two);
+        assertHit(one);
+        assertEquals(6, store.newNotes().size());
+        assertHit(two);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("manifest", pack.name().hex() + ".index").stream().sorted().toList(), files());
+    }
+
+    @Test
+    @DisplayName("D13 what is kept is in directories that are private to this user")
+    void isPrivate() throws IOException {
+        bucket.publish(one);
+        assertHit(one);
+        for (Path made : List.of(directory.resolve(TestPacks.NAMESPACE), directory.resolve(Path.of(TestPacks.NAMESPACE).getName(0)))) {
+            assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)), made::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("R12 that there is no pack is kept, too")
+    void noPacks() {
+        assertEquals(PackAnswer.NOT_PACKED, load(one));
+        assertEquals(List.of("GET newest"), store.newNotes());
+        assertEquals(PackAnswer.NOT_PACKED, load(one));
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("D6 any byte of a kept index changed, any truncation: read from the bucket again, hit, and the file is sound again")
+    void damagedIndex() throws IOException {
+        PackInfo pack = bucket.publish(one, two);
+        assertHit(one);
+        byte[] sound = Files.readAllBytes(index(pack));
+        for (byte[] damaged : damages(sound)) {
+            Files.write(index(pack), damaged);
+            assertHit(two);
+            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+            assertArrayEquals(sound, Files.readAllBytes(index(pack)));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 any byte of a kept manifest changed, any truncation: read from the bucket again, hit, and the file is sound again")
+    void damagedManifest() throws IOException {
+        bucket.publish(one, two);
+        assertHit(one);
+        byte[] sound = Files.readAllBytes(manifest());
+        for (byte[] damaged : damages(sound)) {
+            Files.write(manifest(), damaged);
+            assertHit(two);
+            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newNotes());
+            assertArrayEquals(sound, Files.readAllBytes(manifest()));
+        }
+    }
+
+    @Test
+    @DisplayName("D6 the kept indexes of two packs of the same length are swapped: each is told from the pack's own, and read again")
+    void swappedIndexes() throws IOException {
+        Entry[][] halves = new Entry[2][16];
+        for (int i = 0; i < 2 * 16; i++) {
+            halves[i % 2][i / 2] = entries.entry(entries.id(), 64);
+        }
+        PackInfo first = bucket.publish(sameLength(halves[0]));
+        PackInfo second = bucket.publish(sameLength(halves[1]));
+        assertEquals(first.indexOffset(), second.indexOffset());
+        assertHit(halves[0][0]);
+        assertHit(halves[1][0]);
+        byte[] kept = Files.readAllBytes(index(first));
+        Files.write(index(first), Files.readAllBytes(index(second)));
+        Files.write(index(second), kept);
+        assertHit(halves[0][1]);
+        assertHit(halves[1][1]);
+        assertArrayEquals(kept, Files.readAllBytes(index(first)));
+    }
+
+    /** A pack whose entries take as many bytes in all, whatever their ids. */
+    private Pack sameLength(Entry... of) {
+        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
+        for (Entry entry : of) {
+            builder.add(entry.id().hash(), TestPacks.encoded(entry), 0);
+        }
+        long padding = 64_000 - builder.bytes();
+        builder.add(TestPacks.hash(bucket.random()), entries.bytes((int) padding), 0);
+        return builder.build();
+    }
+
+    @Test
+    @DisplayName("D6 a kept manifest of another bucket: misses until it is compared, then hits")
+    void foreignManifest() throws IOException {
+        TestPacks elsewhere = new TestPacks("IndexShelfTest.elsewhere");
+        for (int i = 0; i < 5; i++) {
+            elsewhere.publish(entries.entry(10));
+        }
+        elsewhere.seal();
+        bucket.publish(one);
+        bucket.publish(two);
+        assertHit(one);
+        Files.write(manifest(), elsewhere.newest().encode());
+        PackReader process = process();
+        assertEquals(PackAnswer.ABSENT, process.load(one.id(), store));
+        nanos += Duration.ofMinutes(2).toNanos();
+        PackAnswer ignored = process.load(one.id(), store);
+        behind.remove().run();
+        assertInstanceOf(PackAnswer.Hit.class, process.load(one.id(), store));
+        assertHit(two);
+    }
+
+    @Test
+    @DisplayName("R18 the bucket was emptied and filled again since the manifest was kept: hits after one comparison, for all processes")
+    void emptiedBucket() {
+        for (int i = 0; i < 5; i++) {
+            bucket.publish(entries.entry(10));
+        }
+        bucket.publish(one);
+        assertHit(one);
+        store.keys().forEach(store::remove);
+        bucket.publish(one, two);
+        assertHit(one);
+        assertHit(two);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("a manifest that was confirmed long ago is used at once and compared behind the caller; a fresh one is not compared")
+    void age() throws IOException {
+        bucket.publish(one);
+        assertHit(one);
+        PackReader fresh = process();
+        fresh.load(one.id(), store);
+        fresh.load(one.id(), store);
+        assertTrue(behind.isEmpty());
+        Files.setLastModifiedTime(manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
+        PackReader late = process();
+        store.newNotes();
+        late.load(one.id(), store);
+        late.load(one.id(), store);
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(1, behind.size());
+        behind.remove().run();
+        assertTrue(Files.getLastModifiedTime(manifest()).toInstant().isAfter(Instant.now().minus(Duration.ofMinutes(10))));
+    }
+
+    @Test
+    @DisplayName("D17 indexes of packs that the manifest does not name, and what a dead process left half written, are removed; others' work is not")
+    void sweep() throws IOException {
+        PackInfo old = bucket.publish(one);
+        assertHit(one);
+        Path dead = manifest().resolveSibling("manifest-0000.part");
+        Path underWay = manifest().resolveSibling("manifest-0001.part");
+        Path foreign = manifest().resolveSibling("README");
+        for (Path file : List.of(dead, underWay, foreign)) {
+            Files.write(file, new byte[1]);
+        }
+        Files.setLastModifiedTime(dead, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+        PackInfo with = bucket.replace(old, one);
+        assertHit(one);
+        assertEquals(Stream.of("README", "manifest", "manifest-0001.part", with.name().hex() + ".index").sorted().toList(), files());
+        assertFalse(Files.exists(index(old)));
+    }
+
+    @Test
+    @DisplayName("D16 a shelf that is no directory, or has directories in the place of files: every look-up goes to the bucket, and hits")
+    void unusable() throws IOException {
+        PackInfo pack = bucket.publish(one);
+        Files.createDirectories(manifest());
+        Files.createDirectories(index(pack));
+        assertHit(one);
+        assertHit(one);
+        Path file = directory.resolve("a-file");
+        Files.write(file, new byte[1]);
+        PackReader onFile = new PackReader(store, bucket.settings(Optional.of(file)), Duration.ofMinutes(1), Duration.ofSeconds(1), () -> nanos);
+        assertInstanceOf(PackAnswer.Hit.class, onFile.load(one.id(), store));
+    }
+
+    @Test
+    @DisplayName("each bucket has a directory of its own")
+    void places() {
+        assertFalse(PackReader.shelves(directory, "s3://a").equals(PackReader.shelves(directory, "s3://b")));
+        assertEquals(PackReader.shelves(directory, "s3://a"), PackReader.shelves(directory, "s3://a"));
+        assertTrue(PackReader.shelves(directory, "s3://a").startsWith(directory.resolve("packs")));
+    }
+}

@@ -1,0 +1,323 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.EXPIRED_403;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.store.DeadlineBound;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Reading the newest manifest: from which hint it is found, with how many requests, and what is made of one that is damaged. */
+class PackManifestLogTest {
+    /** What each manifest carries: the put id of its writer. */
+    private static final ObjectMarks SOMEBODY = new ObjectMarks("00".repeat(16), "");
+
+    private final TestPacks packs = new TestPacks("ManifestLogTest");
+    private final NotedStore store = packs.store;
+    private final PackManifestLog log = packs.log();
+
+    private PackManifest newest(PackManifest known) {
+        store.newNotes();
+        PackManifestLog.Newest newest = log.newest(known);
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
+    }
+
+    private void hint(String text) {
+        store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
+    }
+
+    private void place(PackManifest manifest) {
+        byte[] body = manifest.encode();
+        store.place(TestPacks.KEYS.manifest(manifest.number()), body, new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
+    }
+
+    /** Manifests 1 to {@code count}, without a hint. */
+    private PackManifest chain(int count) {
+        PackManifest last = PackManifest.NONE;
+        for (int i = 0; i < count; i++) {
+            last = new PackManifest(i + 1, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+            place(last);
+        }
+        return last;
+    }
+
+    @Test
+    @DisplayName("R12 a target without packs costs one request")
+    void none() {
+        assertSame(PackManifest.NONE, newest(PackManifest.NONE));
+        assertEquals(List.of("GET newest"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("a good hint: four requests; a manifest that is known and still the newest: three; one behind: five")
+    void requests() {
+        PackManifest last = chain(9);
+        hint("9");
+        assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
+        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newNotes());
+        assertSame(last, newest(last));
+        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newNotes());
+        place(new PackManifest(10, PackManifest.Loose.NONE, List.of(), List.of()));
+        assertEquals(10, newest(last).number());
+        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newNotes());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "1", "7", " 3\n", "9", "", "garbage", "-5", "10", "4711", "99999999999999999999", "9223372036854775807", "1e3",
+            "a text that is much longer than any number"})
+    @DisplayName("whatever the hint says, the newest manifest is found")
+    void anyHint(String text) {
+        PackManifest last = chain(9);
+        hint(text);
+        assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 7, 8, 511, 512, 1000, 1023, 1024})
+    @DisplayName("from a hint that was never advanced the newest of any number of manifests is found with 2 log n requests and a few")
+    void galloping(int count) {
+        PackManifest last = chain(count);
+        hint("0");
+        assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
+        int log2 = Integer.SIZE - Integer.numberOfLeadingZeros(count);
+        assertTrue(store.notes().size() <= 2 * log2 + 3, store.notes()::toString);
+    }
+
+    @Test
+    @DisplayName("D6 R18 a damaged newest manifest: the one before it counts under its number, and the next commit goes on from there")
+    void damagedNewest() {
+        PackInfo first = packs.publish(packs.pack());
+        PackInfo second = packs.publish(packs.pack());
+        PackManifest known = packs.newest();
+        packs.publish(packs.pack());
+        store.place(TestPacks.KEYS.manifest(3), new byte[77], SOMEBODY);
+        for (PackManifest start : List.of(PackManifest.NONE, known)) {
+            PackManifest read = newest(start);
+            assertEquals(3, read.number());
+            assertEquals(List.of(first.name(), second.name()), read.packs().stream().map(PackInfo::name).toList());
+        }
+        PackInfo fourth = packs.publish(packs.pack());
+        PackManifest after = newest(PackManifest.NONE);
+        assertEquals(4, after.number());
+        assertEquals(List.of(first.name(), second.name(), fourth.name()), after.packs().stream().map(PackInfo::name).toList());
+    }
+
+    @Test
+    @DisplayName("D6 a manifest in the place of another number is damaged")
+    void misplaced() {
+        chain(3);
+        hint("3");
+        byte[] second = store.body(TestPacks.KEYS.manifest(2));
+        store.place(TestPacks.KEYS.manifest(3), store.body(TestPacks.KEYS.manifest(1)), SOMEBODY);
+        PackManifest read = newest(PackManifest.NONE);
+        assertEquals(3, read.number());
+        PackManifest expected = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(second)).manifest();
+        assertEquals(expected.packs().getFirst().name(), read.packs().getFirst().name());
+    }
+
+    @Test
+    @DisplayName("D6 many damaged manifests in a row: a reader keeps what it knows")
+    void manyDamaged() {
+        PackManifest known = packs.commit(TestPacks.info(packs.random(), 2));
+        for (int i = 2; i <= 30; i++) {
+            store.place(TestPacks.KEYS.manifest(i), new byte[1], SOMEBODY);
+        }
+        PackManifest read = newest(known);
+        assertEquals(30, read.number());
+        assertEquals(known.packs().getFirst().name(), read.packs().getFirst().name());
+        assertEquals(List.of(), newest(PackManifest.NONE).packs());
+    }
+
+    @Test
+    @DisplayName("a manifest of a newer version is no damage: a reader keeps what it knows, and nobody commits over it")
+    void newerVersion() {
+        PackInfo pack = packs.publish(packs.pack());
+        byte[] newer = new PackManifest(2, PackManifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
+        ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
+        ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
+        store.place(TestPacks.KEYS.manifest(2), newer, SOMEBODY);
+        PackManifestLog.Newest.Unavailable read = assertInstanceOf(PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
+        assertTrue(read.cause().contains("newer version"), read::cause);
+        assertInstanceOf(PackManifestLog.Committed.Failed.class, log.commit(base -> Optional.of(base.plus(pack))));
+        assertArrayEquals(newer, store.body(TestPacks.KEYS.manifest(2)));
+        assertTrue(store.keys().stream().noneMatch(TestPacks.KEYS.manifest(3)::equals));
+    }
+
+    @Test
+    @DisplayName("R18 somebody emptied the bucket: who knows a manifest of before does not keep it, whatever numbers came since")
+    void emptied() {
+        PackManifest known = chain(5);
+        hint("5");
+        store.keys().forEach(store::remove);
+        assertSame(PackManifest.NONE, newest(known));
+        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newNotes());
+        for (int i = 1; i <= 8; i++) {
+            PackManifest again = packs.commit(TestPacks.info(packs.random(), 1));
+            assertEquals(i, again.number());
+            assertEquals(i, newest(known).number());
+            assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
+        }
+    }
+
+    @Test
+    @DisplayName("R18 B4 what a reader knows is the newest one only while the bucket has those bytes: not of another chain, and not cut")
+    void replacedInPlace() {
+        PackManifest known = chain(2);
+        hint("2");
+        assertSame(known, newest(known));
+        PackManifest other = new PackManifest(2, known.loose(), List.of(TestPacks.info(packs.random(), 1)), List.of());
+        assertEquals(known.encode().length, other.encode().length);
+        place(other);
+        assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        byte[] whole = known.encode();
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
+        assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+        for (PackManifest stripped : List.of(known, other)) { // by a proxy that keeps no metadata
+            byte[] body = stripped.encode();
+            store.place(TestPacks.KEYS.manifest(2), body, ObjectMarks.NONE);
+            assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
+        }
+        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), ObjectMarks.NONE);
+        assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
+    }
+
+    @Test
+    @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
+    void removedBehind403() {
+        PackManifest known = chain(3);
+        PackManifest last = new PackManifest(6, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        place(last);
+        hint("6");
+        store.remove(TestPacks.KEYS.manifest(3));
+        PackManifestLog.Newest newest = packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
+        assertEquals(6, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    /** A look-up's store: requests must end soon, so nothing may be listed. */
+    static final class ForLookUp extends ForwardingStore implements DeadlineBound {
+        ForLookUp(ObjectStore to) {
+            super(to);
+        }
+
+        @Override
+        public long roomNanos() {
+            return Long.MAX_VALUE;
+        }
+
+        @Override
+        public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
+            throw new AssertionError("a look-up lists nothing");
+        }
+    }
+
+    private PackManifest alone(long number) {
+        PackManifest manifest = new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        place(manifest);
+        return manifest;
+    }
+
+    @Test
+    @DisplayName("B5 the hint names a manifest that is gone: a look-up goes on from there without a listing, or says that it cannot")
+    void goneForLookUps() {
+        ObjectStore lookUp = new ForLookUp(store);
+        hint("0");
+        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookUp).newest(PackManifest.NONE), "the first commit is under way");
+        hint("5");
+        alone(8);
+        PackManifestLog.Newest newest = packs.log(lookUp).newest(PackManifest.NONE);
+        assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
+        assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
+        alone(6);
+        alone(7);
+        newest = packs.log(lookUp).newest(PackManifest.NONE);
+        assertEquals(8, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    @Test
+    @DisplayName("B5 B2 the hint names a manifest that is gone, and nothing may be listed: nobody can say, whoever asks, and nothing is absent")
+    void goneAndNotListed() {
+        hint("5");
+        alone(8);
+        PackManifestLog limited = packs.log(new AcknowledgedPacksTest.WithoutListing(store));
+        for (PackManifestLog.Newest newest : List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
+            assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("allow s3:ListBucket"));
+        }
+    }
+
+    @Test
+    @DisplayName("B5 of a listing only manifests count, the last ones, and what came after it as well")
+    void listed() {
+        hint("5");
+        for (int i = 20; i <= 50; i++) {
+            alone(i);
+        }
+        store.place(TestPacks.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
+        alone((1L << 43) + 1); // no number that commits reach
+        alone(51);
+        ObjectStore behind = new ForwardingStore(store) {
+            @Override
+            public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
+                return super.list(prefix, object -> {
+                    if (!object.key().equals(TestPacks.KEYS.manifest(51))) {
+                        visitor.accept(object);
+                    }
+                });
+            }
+        };
+        PackManifestLog.Newest newest = packs.log(behind).newest(PackManifest.NONE);
+        assertEquals(51, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
+    }
+
+    @Test
+    @DisplayName("R18 old manifests were removed, those that a reader knows among them: the hint leads on")
+    void oldOnesRemoved() {
+        chain(40);
+        PackManifest known = new PackManifest(3, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        hint("38");
+        for (int i = 1; i <= 30; i++) {
+            store.remove(TestPacks.KEYS.manifest(i));
+        }
+        assertEquals(40, newest(known).number());
+    }
+
+    @Test
+    @DisplayName("a bucket that says nothing at any of the requests: unavailable, never another manifest")
+    void silence() {
+        PackManifest last = chain(5);
+        hint("3");
+        newest(PackManifest.NONE);
+        int requests = store.newNotes().size();
+        for (int silent = 0; silent < requests; silent++) {
+            for (int before = 0; before < silent; before++) {
+                store.script(new Fault.None());
+            }
+            store.script(new Fault.Lost(silent % 2 == 0 ? TIMEOUT : EXPIRED_403));
+            assertInstanceOf(PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
+            for (int before = 0; before < silent; before++) {
+                store.script(new Fault.None());
+            }
+            store.script(new Fault.Lost(DENIED)); // which an absent object has, too, where nothing may be listed
+            assertTrue(!(log.newest(PackManifest.NONE) instanceof PackManifestLog.Newest.Found(PackManifest found)) || found.number() == last.number());
+            assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
+        }
+    }
+}

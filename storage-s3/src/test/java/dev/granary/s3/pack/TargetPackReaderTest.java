@@ -1,0 +1,352 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Looking ids up in packs: with how many requests, and what follows where a pack, an index or the bucket is not as the manifest says. */
+class TargetPackReaderTest {
+    private static final Duration INTERVAL = Duration.ofMinutes(1);
+    private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
+
+    private final TestPacks bucket = new TestPacks("TargetPacksTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("TargetPacksTest");
+    private final Entry one = entries.entry(100);
+    private final Entry two = entries.entry(200);
+    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private long nanos = 1_000_000_000_000L;
+    private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
+            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), behind::add);
+
+    private PackAnswer load(Id id) {
+        store.newNotes();
+        return packs.load(id, store);
+    }
+
+    private void assertHit(Entry entry) {
+        PackAnswer answer = load(entry.id());
+        assertEquals(entry.binaries(), assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString).entry().binaries());
+    }
+
+    private void assertLoad(PackAnswer expected, Id id, String... requests) {
+        assertEquals(expected, load(id));
+        assertEquals(List.of(requests), store.newNotes());
+    }
+
+    /** Longer than any manifest is kept without a look at the bucket. */
+    private void passInterval() {
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+    }
+
+    /** An id that the filter of a pack takes for its own. */
+    private Id falsePositive(PackInfo pack) {
+        Id id = entries.id();
+        while (!pack.filter().mayContain(id.hash())) {
+            id = entries.id();
+        }
+        return id;
+    }
+
+    @Test
+    @DisplayName("R12 the first look-up reads hint, manifest and index; then a hit is one range")
+    void requests() {
+        bucket.publish(one, two);
+        assertHit(one);
+        assertEquals(FIRST_LOOK_UP, store.newNotes());
+        assertHit(two);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of(), List.copyOf(behind));
+    }
+
+    @Test
+    @DisplayName("R12 a target without packs: one request, and then none")
+    void noPacks() {
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest");
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+    }
+
+    @Test
+    @DisplayName("R12 10,000 ids that no pack has cost no request; a filter that errs costs one index, once")
+    void absent() {
+        bucket.seal();
+        bucket.publish(one, two);
+        load(one.id());
+        for (int i = 0; i < 10_000; i++) {
+            assertLoad(PackAnswer.ABSENT, entries.id());
+        }
+        PackInfo later = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
+        passInterval();
+        load(one.id());
+        behind.remove().run();
+        assertLoad(PackAnswer.ABSENT, falsePositive(later), "RANGE pack");
+        for (int i = 0; i < 100; i++) {
+            assertLoad(PackAnswer.ABSENT, falsePositive(later));
+        }
+    }
+
+    @Test
+    @DisplayName("a pack was replaced and removed meanwhile: the manifest is read once more, and the new pack has the entry")
+    void replaced() {
+        PackInfo old = bucket.publish(one, two);
+        assertHit(one);
+        bucket.replace(old, one, two);
+        assertHit(two);
+        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertHit(one);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("a pack whose index was never read was replaced meanwhile: found in the new pack, too")
+    void replacedBeforeItsIndexWasRead() {
+        bucket.publish(one);
+        PackInfo old = bucket.publish(two);
+        assertHit(one);
+        bucket.replace(old, two);
+        assertHit(two);
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R18 a pack is gone and nothing came in its place: a miss, and not asked for again before the manifest is read again")
+    void missing() {
+        PackInfo gone = bucket.publish(one, two);
+        assertHit(one);
+        bucket.remove(gone);
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        assertFalse(packs.isKnown(one.id()));
+        passInterval();
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        behind.remove().run();
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+    }
+
+    @Test
+    @DisplayName("R18 a pack is gone before its index was read: a miss, and not asked for again")
+    void missingBeforeItsIndexWasRead() {
+        bucket.remove(bucket.publish(one, two));
+        assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack");
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+    }
+
+    @Test
+    @DisplayName("R18 where nothing lies outside of packs, an id of a lost pack may all the same: it is compiled and published again")
+    void missingAndSealed() {
+        PackInfo gone = bucket.publish(one, two);
+        bucket.seal();
+        assertHit(one);
+        bucket.remove(gone);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        }
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+    }
+
+    @Test
+    @DisplayName("R18 a pack is gone, and a younger one has the entry, too: found there")
+    void missingButElsewhere() {
+        PackInfo gone = bucket.publish(one);
+        bucket.publish(one, two);
+        assertHit(one);
+        bucket.remove(gone);
+        assertHit(one);
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R18 the whole bucket was emptied and filled again with less: found after the next comparison")
+    void emptiedAndFilledAgain() {
+        bucket.publish(one);
+        bucket.publish(two);
+        bucket.seal();
+        assertHit(one);
+        assertHit(two);
+        store.keys().forEach(store::remove);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        Entry three = entries.entry(30);
+        bucket.publish(one, three);
+        passInterval();
+        load(entries.id());
+        behind.remove().run();
+        assertHit(one);
+        assertHit(three);
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+    }
+
+    @Test
+    @DisplayName("D6 a damaged index: what that pack has is a miss, what others have is a hit")
+    void damagedIndex() {
+        PackInfo bad = bucket.publish(one);
+        bucket.publish(two);
+        byte[] body = store.body(TestPacks.KEYS.pack(bad.name()));
+        body[body.length - 1] ^= 1;
+        store.place(TestPacks.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertHit(two);
+    }
+
+    @Test
+    @DisplayName("D6 a damaged entry: told once, by reason; then it may lie alone, even where nothing else does")
+    void damagedEntry() {
+        PackInfo pack = bucket.publish(one, two);
+        bucket.seal();
+        bucket.damage(pack, one);
+        assertEquals(Damage.CORRUPT, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertFalse(packs.isKnown(one.id()));
+        assertHit(two);
+        assertTrue(packs.isKnown(two.id()));
+        assertLoad(PackAnswer.ABSENT, entries.id());
+    }
+
+    @Test
+    @DisplayName("A1 a lost pack that a newer manifest names still does not end the look-up: the pack behind it has the entry")
+    void lostBeforeNewer() {
+        PackInfo gone = bucket.publish(one);
+        assertHit(one);
+        bucket.remove(gone);
+        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        bucket.publish(one);
+        nanos += INTERVAL.multipliedBy(RefreshSchedule.MAX_AGE + 1).toNanos();
+        assertHit(one);
+    }
+
+    @Test
+    @DisplayName("answers that no range has: more than asked for is damage, 416 is a lost pack, silence is no answer and nothing is remembered")
+    void strangeAnswers() {
+        bucket.publish(one, two);
+        assertHit(one);
+        store.script(new Fault.Lost(TIMEOUT));
+        assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
+        assertHit(one);
+        store.script(new Fault.Changed(Fault.Change.LONGER));
+        assertEquals(Damage.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        store.script(new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
+        assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+    }
+
+    @Test
+    @DisplayName("an index that cannot be read now: unavailable, and the next look-up reads it")
+    void silenceAtTheIndex() {
+        bucket.publish(one);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
+        assertHit(one);
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R16 the bucket says nothing at the first look-up: it may lie alone; asked again after five seconds, before anything is called absent")
+    void silenceAtTheBeginning() {
+        bucket.publish(one);
+        store.script(new Fault.Lost(TIMEOUT));
+        for (int i = 0; i < 3; i++) {
+            assertInstanceOf(PackAnswer.Unconfirmed.class, load(one.id()));
+            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newNotes());
+        }
+        nanos += Duration.ofSeconds(5).toNanos();
+        assertHit(one);
+    }
+
+    @Test
+    @DisplayName("a manifest is compared behind the caller, by one at a time, between a half and one and a half intervals")
+    void refresh() {
+        bucket.publish(one);
+        assertHit(one);
+        bucket.publish(two);
+        nanos += INTERVAL.toNanos() / 2 - 1;
+        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        assertTrue(behind.isEmpty());
+        nanos += INTERVAL.toNanos() + 2;
+        for (int i = 0; i < 10; i++) {
+            assertLoad(PackAnswer.NOT_PACKED, two.id());
+        }
+        assertEquals(1, behind.size());
+        behind.remove().run();
+        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newNotes());
+        assertHit(two);
+        assertHit(one);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertTrue(behind.isEmpty());
+    }
+
+    @Test
+    @DisplayName("R16 the bucket says nothing when the manifest is compared: what is known stays, and it is tried again")
+    void silenceAtTheRefresh() {
+        bucket.publish(one);
+        assertHit(one);
+        bucket.publish(two);
+        passInterval();
+        assertHit(one);
+        store.script(new Fault.Lost(TIMEOUT));
+        behind.remove().run();
+        assertHit(one);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertTrue(behind.isEmpty());
+        nanos += Duration.ofSeconds(5).toNanos();
+        assertHit(one);
+        behind.remove().run();
+        assertHit(two);
+    }
+
+    @Test
+    @DisplayName("D6 a damaged manifest at the comparison: what is known stays")
+    void damagedManifest() {
+        bucket.publish(one);
+        assertHit(one);
+        bucket.publish(two);
+        store.place(TestPacks.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
+        passInterval();
+        assertHit(one);
+        behind.remove().run();
+        assertHit(one);
+        assertEquals(List.of("RANGE pack"), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("an executor that takes nothing any more changes nothing for who looks up")
+    void closed() {
+        PackReader closing = new PackReader(store, bucket.settings(Optional.empty()), INTERVAL, Duration.ofSeconds(1), () -> nanos);
+        bucket.publish(one);
+        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
+        closing.close();
+        passInterval();
+        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
+        assertInstanceOf(PackAnswer.Hit.class, closing.load(one.id(), store));
+    }
+
+    @Test
+    @DisplayName("R11 the packs of one target are nobody else's")
+    void targets() {
+        bucket.publish(one);
+        Id other = Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build();
+        assertLoad(PackAnswer.NOT_PACKED, other, "GET newest");
+        assertHit(one);
+        assertEquals(FIRST_LOOK_UP, store.newNotes());
+    }
+}

@@ -1,0 +1,117 @@
+package dev.granary.s3.pack.compact;
+
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.pack.ForwardingStore;
+import dev.granary.s3.pack.ListedEntrySet;
+import dev.granary.s3.pack.PackIndexCache;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackListing;
+import dev.granary.s3.pack.PackWriter;
+import dev.granary.s3.pack.TargetPackReader;
+import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.IntPredicate;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which packs count as lost where the bucket refuses to say, or says different things: what is lost is named no more. */
+class CompactionPlannerTest {
+    private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
+
+    private final TestPacks bucket = new TestPacks("CompactionPlannerTest");
+    private final TestEntries entries = new TestEntries("CompactionPlannerTest");
+    private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
+
+    private PackCompactor.Planned plan(ObjectStore over, PackIndexCache shelf) {
+        PackCompactor compaction = new PackCompactor(over, TestPacks.KEYS, shelf, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
+        return compaction.plan(Duration.ofDays(1));
+    }
+
+    private long lost(ObjectStore over) {
+        PackCompactor.Planned planned = plan(over, PackIndexCache.NONE);
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().lost();
+    }
+
+    /** A store that answers reads of packs with 403; the predicate says which of them, counted from 1. */
+    private ObjectStore forbidding(IntPredicate which) {
+        int[] reads = {0};
+        return new ForwardingStore(bucket.store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return which.test(++reads[0]) ? new GetResult.Unavailable(NO) : super.range(key, offset, length, into);
+            }
+
+            @Override
+            public HeadResult head(String key) {
+                return key.endsWith(".pack") && which.test(++reads[0]) ? new HeadResult.Unavailable(NO) : super.head(key);
+            }
+        };
+    }
+
+    @Test
+    @DisplayName("B2 a listing shows a pack, and no answer to a read of it is other than 403: it is not lost, and nothing is planned")
+    void listedAndForbidden() throws Exception {
+        PackCompactor.Planned planned = plan(forbidding(_ -> true), PackIndexCache.NONE);
+        String cause = assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString).cause();
+        assertTrue(cause.contains("AccessDenied"), cause);
+        PackListing listing = new PackListing(forbidding(_ -> true), TestPacks.KEYS, PackIndexCache.NONE, bucket.log());
+        Map<String, Long> written = Map.of(TestPacks.KEYS.pack(pack.name()), 1L);
+        assertThrows(IOException.class, () -> listing.list(new ListedEntrySet(), written, _ -> {}));
+    }
+
+    @Test
+    @DisplayName("B2 a listing does not show a pack, and reads of it are answered 403: it is lost")
+    void goneAndForbidden() {
+        bucket.remove(pack);
+        assertEquals(1, lost(forbidding(_ -> true)));
+    }
+
+    @Test
+    @DisplayName("B2 R18 the first answers to reads of a pack are 403, or it is not there in one answer: asked again, and not lost")
+    void forbiddenOnce() {
+        assertEquals(0, lost(forbidding(read -> read <= 2)));
+        int[] reads = {0};
+        assertEquals(0, lost(new ForwardingStore(bucket.store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return ++reads[0] == 1 ? GetResult.ABSENT : super.range(key, offset, length, into);
+            }
+        }));
+    }
+
+    @Test
+    @DisplayName("B1 an index on this machine's disk, a listing without its pack, and no answer for the pack: neither there nor lost")
+    void unlistedAndSilent(@TempDir Path shelves) {
+        PackIndexCache shelf = bucket.shelf(shelves);
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, bucket.store));
+        ObjectStore lagging = new ForwardingStore(bucket.store) {
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                return prefix.equals(TestPacks.KEYS.packPrefix()) ? new ListResult.Complete(0) : super.list(prefix, visitor);
+            }
+
+            @Override
+            public HeadResult head(String key) {
+                return key.endsWith(".pack") ? new HeadResult.Unavailable(TIMEOUT) : super.head(key);
+            }
+        };
+        PackCompactor.Planned planned = plan(lagging, shelf);
+        assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
+    }
+}

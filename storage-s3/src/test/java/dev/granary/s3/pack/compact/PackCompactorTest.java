@@ -1,0 +1,447 @@
+package dev.granary.s3.pack.compact;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackIndex;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackManifest;
+import dev.granary.s3.pack.Reading;
+import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What compaction folds, puts together, rewrites and removes, and what it leaves alone. */
+class PackCompactorTest {
+    private static final Duration GRACE = Duration.ofDays(1);
+    private static final Duration MOMENT = Duration.ofSeconds(1);
+    private static final int VERSION_AT = 8; // in an entry, with the flags behind it
+    private static final int COUNT_AT = 12;
+
+    private final TestPacks bucket = new TestPacks("CompactionTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("CompactionTest");
+
+    private List<Entry> entries(int count, int bytes) {
+        return Stream.generate(() -> entries.entry(bytes)).limit(count).toList();
+    }
+
+    private List<Entry> alone(int count) {
+        List<Entry> all = entries(count, 100);
+        all.forEach(bucket::placeAlone);
+        return all;
+    }
+
+    private PackInfo publish(List<Entry> all) {
+        return bucket.publish(bucket.pack(all));
+    }
+
+    private CompactionPlan plan() {
+        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
+        return assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
+    }
+
+    private PackCompactor.Result.Done compact() {
+        return compact(PackManifest.Loose.ALLOWED);
+    }
+
+    private PackCompactor.Result.Done compact(PackManifest.Loose loose) {
+        PackCompactor.Result result = bucket.compaction().run(plan(), loose, _ -> {});
+        return assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
+    }
+
+    private void assertFound(List<Entry> all) {
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(all));
+        }
+    }
+
+    private long count(String part) {
+        return store.keys().stream().filter(key -> key.contains(part)).count();
+    }
+
+    private static List<Entry> all(List<Entry> some, List<Entry> more) {
+        return Stream.concat(some.stream(), more.stream()).toList();
+    }
+
+    @Test
+    @DisplayName("R18 what lies alone goes into a pack; it is removed when the server's clock says that the grace is over, and no moment before")
+    void folds() {
+        List<Entry> all = alone(100);
+        assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
+        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
+        assertFound(all);
+        store.pass(GRACE.minus(MOMENT));
+        assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(1, bucket.newest().number(), "nothing was to be committed");
+        store.pass(MOMENT);
+        assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
+        assertFound(all);
+        assertTrue(plan().isEmpty());
+    }
+
+    @Test
+    @DisplayName("small packs become one, what several have is in it once; the old ones go after the grace, and the manifest forgets them")
+    void merges() {
+        List<Entry> all = entries(40, 100);
+        for (int i = 0; i < 4; i++) {
+            publish(all.subList(5 * i, 5 * i + 25));
+        }
+        List<Entry> loose = alone(3);
+        assertEquals(4, plan().merged());
+        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(List.of(43), bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertEquals(4, bucket.newest().retired().size());
+        store.pass(GRACE.minus(MOMENT));
+        assertEquals(0, compact().removed());
+        assertEquals(5, count("/p/"));
+        store.pass(MOMENT);
+        assertEquals(4 + 3, compact().removed());
+        assertEquals(1, count("/p/"));
+        assertEquals(List.of(), bucket.newest().retired());
+        assertFound(all(all, loose));
+        assertTrue(plan().isEmpty());
+    }
+
+    @Test
+    @DisplayName("a large pack stays as it is while a half of it is live, and is rewritten when less is")
+    void rewrites() {
+        List<Entry> first = entries(5, 4 << 20);
+        List<Entry> half = all(first.subList(0, 2), entries(2, 5 << 20));
+        List<Entry> less = all(first.subList(2, 5), entries(2, 4 << 20));
+        publish(first);
+        publish(half);
+        assertEquals(0, plan().merged());
+        publish(less);
+        assertEquals(1, plan().merged());
+        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(List.of(5, 4, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
+        assertFound(all(first, all(half, less)));
+        assertTrue(plan().merged() == 0, "a single small pack has no company");
+    }
+
+    @Test
+    @DisplayName("what is more than a pack goes into several, each read in bounded parts")
+    void several() {
+        List<Entry> all = entries(44, 2 << 20);
+        all.subList(0, 30).forEach(bucket::placeAlone);
+        publish(all.subList(30, 37));
+        publish(all.subList(37, 44));
+        List<Long> told = new ArrayList<>();
+        CompactionPlan plan = plan();
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, told::add));
+        assertEquals(3, bucket.newest().packs().size());
+        assertTrue(store.longestRange() <= (8 << 20) + (3 << 20), store.longestRange() + " bytes in one part");
+        assertEquals(told.stream().sorted().toList(), told);
+        assertEquals(plan.bytes(), told.getLast());
+        assertFound(all);
+    }
+
+    /** Puts an entry into the bucket that lies alone, with the last byte changed; returns its key. */
+    private String placeDamaged(Entry entry) {
+        byte[] bytes = TestPacks.encoded(entry);
+        bytes[bytes.length - 1] ^= 1;
+        store.place(TestPacks.keyAlone(entry), bytes, ObjectMarks.NONE);
+        return TestPacks.keyAlone(entry);
+    }
+
+    /** Puts an entry into the bucket that lies alone, of a version and with a layout that nobody knows; returns its key. */
+    private String placeOfOtherVersion(Entry entry) {
+        byte[] bytes = TestPacks.encoded(entry);
+        Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
+        Arrays.fill(bytes, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
+        store.place(TestPacks.keyAlone(entry), bytes, ObjectMarks.NONE);
+        return TestPacks.keyAlone(entry);
+    }
+
+    @Test
+    @DisplayName("D6 what stays alone is counted by its cause, what is damaged is named, and nothing is sealed")
+    void leaves() {
+        List<Entry> sound = alone(5);
+        String damaged = placeDamaged(entries.entry(100));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.Loose.ALLOWED), compact(PackManifest.Loose.NONE));
+        store.remove(damaged);
+        String newer = placeOfOtherVersion(entries.entry(100));
+        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.Loose.NONE).left());
+        store.remove(newer);
+        Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
+        bucket.placeAlone(large);
+        assertEquals(1, plan().tooLarge());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.Loose.ALLOWED),
+                compact(PackManifest.Loose.NONE));
+        assertFound(all(sound, List.of(large)));
+    }
+
+    @Test
+    @DisplayName("D6 an entry that lies alone and cannot be read now, or is gone since the listing, is no damage; one wrong answer for it is none either")
+    void unread() {
+        Entry entry = alone(1).getFirst();
+        CompactionPlan plan = plan();
+        store.script(new Fault.Lost(TIMEOUT));
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
+        assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
+        store.beforeEach(() -> {
+            if (store.notes().getLast().equals("GET entry")) {
+                store.remove(TestPacks.keyAlone(entry));
+            }
+        });
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.Loose.ALLOWED), compact());
+        store.beforeEach(() -> {});
+        bucket.placeAlone(entry);
+        CompactionPlan again = plan();
+        store.script(new Fault.Changed(Fault.Change.LONGER));
+        result = bucket.compaction().run(again, PackManifest.Loose.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), result);
+        assertFound(List.of(entry));
+    }
+
+    @Test
+    @DisplayName("D6 of many damaged entries a hundred are named and all are counted")
+    void manyDamaged() {
+        for (int i = 0; i < PackCompactor.Left.MAX_NAMED + 3; i++) {
+            placeDamaged(entries.entry(10));
+        }
+        PackCompactor.Left left = compact().left();
+        assertEquals(List.of(103L, 103L, 100), List.of(left.damaged(), left.total(), left.damagedKeys().size()));
+    }
+
+    @Test
+    @DisplayName("R12 sealed: what is absent costs no request; the next compaction without that takes it back")
+    void seals() {
+        List<Entry> all = alone(5);
+        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(List.of(), reading.lost(all));
+            store.newNotes();
+            assertEquals(LoadResult.ABSENT, reading.load(entries.entry(1)));
+            assertEquals(List.of(), store.newNotes());
+        }
+        long number = bucket.newest().number();
+        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        assertEquals(number, bucket.newest().number());
+        assertEquals(PackManifest.Loose.ALLOWED, compact().loose());
+        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+    }
+
+    @Test
+    @DisplayName("R18 a pack that is gone or damaged is named no more, what it had and lies alone is folded; one that is only silent stays")
+    void lostPacks() {
+        List<Entry> gone = entries(3, 100);
+        List<Entry> unreadable = entries(4, 100);
+        List<Entry> sound = entries(5, 100);
+        bucket.remove(publish(gone));
+        PackInfo bad = publish(unreadable);
+        store.place(TestPacks.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        publish(sound);
+        bucket.placeAlone(gone.get(1));
+        store.plan(FaultPlan.when(request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
+        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
+        assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("index of a pack"), planned::toString);
+        store.plan(FaultPlan.SOUND);
+        CompactionPlan plan = plan();
+        assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertEquals(1, bucket.newest().packs().size());
+        assertEquals(6, bucket.newest().entries());
+        assertFound(all(sound, gone.subList(1, 2)));
+        store.pass(GRACE);
+        assertEquals(1 + 2 + 1, compact().removed());
+        assertEquals(1, count("/p/"));
+    }
+
+    @Test
+    @DisplayName("R6 a pack of which a part cannot be read now stays named, and nothing is sealed")
+    void silentPart() {
+        List<Entry> first = entries(3, 100);
+        List<Entry> second = entries(3, 100);
+        publish(first);
+        publish(second);
+        CompactionPlan plan = plan();
+        store.script(new Fault.Lost(TIMEOUT));
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.Loose.ALLOWED), result);
+        assertEquals(2, bucket.newest().packs().size());
+        assertFound(all(first, second));
+    }
+
+    @Test
+    @DisplayName("D6 what is damaged in a pack and was published alone since takes its place, during the grace and after it")
+    void heals() {
+        List<Entry> all = entries(6, 100);
+        PackInfo pack = publish(all);
+        bucket.damage(pack, all.get(2));
+        bucket.placeAlone(all.get(2));
+        bucket.placeAlone(all.get(4));
+        assertFound(all);
+        store.pass(GRACE);
+        assertEquals(2, plan().removed());
+        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
+        assertEquals(List.of(TestPacks.keyAlone(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertFound(all);
+        store.pass(GRACE);
+        assertEquals(2, compact(PackManifest.Loose.NONE).removed());
+        assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("D6 what is damaged in a pack is taken from another pack that is put together with it, else from outside; else it is dropped and told")
+    void spares() {
+        List<Entry> all = entries(6, 100);
+        PackInfo first = publish(all);
+        publish(all.subList(0, 2));
+        bucket.damage(first, all.get(1));
+        bucket.damage(first, all.get(2));
+        bucket.damage(first, all.get(3));
+        bucket.placeAlone(all.get(2));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
+        List<Entry> kept = new ArrayList<>(all);
+        kept.remove(3);
+        assertFound(kept);
+        try (Reading reading = new Reading(bucket)) {
+            assertEquals(LoadResult.ABSENT, reading.load(all.get(3)));
+        }
+    }
+
+    @Test
+    @DisplayName("K11 a pack of a newer version is left alone, and so is an entry of one in a pack of ours")
+    void newer() {
+        List<Entry> ours = entries(3, 100);
+        publish(ours);
+        byte[] strange = TestPacks.encoded(ours.get(0)).clone();
+        Entry other = entries.entry(100);
+        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
+        builder.add(other.id().hash(), newer(TestPacks.encoded(other)), 7);
+        bucket.publish(builder.build());
+        PackInfo newer = publish(entries(2, strange.length));
+        byte[] body = store.body(TestPacks.KEYS.pack(newer.name()));
+        ByteBuffer footer = ByteBuffer.wrap(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES).slice();
+        footer.putInt(8, PackIndex.VERSION + 1);
+        footer.putInt(PackIndex.FOOTER_BYTES - 4, PackIndex.crc(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
+        store.place(TestPacks.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
+        assertEquals(0, plan().lost());
+        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(Set.of(2, 4), Set.copyOf(bucket.newest().packs().stream().map(PackInfo::entries).toList()));
+        assertFound(ours);
+    }
+
+    private static byte[] newer(byte[] encoded) {
+        byte[] changed = encoded.clone();
+        TestEntries.makeLater(changed, 0);
+        return changed;
+    }
+
+    @Test
+    @DisplayName("packs that no manifest ever named go after an hour and the grace, whichever is longer")
+    void orphans() {
+        bucket.place(bucket.pack(entries(3, 100)));
+        publish(entries(2, 100));
+        assertEquals(List.of(0L, 1L), List.of(plan().removed(), plan().waiting()));
+        store.pass(GRACE.minus(MOMENT));
+        assertEquals(0, compact().removed());
+        PackCompactor.Planned planned = bucket.compaction().plan(Duration.ZERO);
+        assertEquals(1, assertInstanceOf(PackCompactor.Planned.Ready.class, planned).plan().removed());
+        store.pass(MOMENT);
+        assertEquals(1, compact().removed());
+        assertEquals(1, count("/p/"));
+        bucket.place(bucket.pack(entries(3, 100)));
+        planned = bucket.compaction().plan(Duration.ZERO);
+        assertEquals(0, assertInstanceOf(PackCompactor.Planned.Ready.class, planned).plan().removed());
+    }
+
+    @Test
+    @DisplayName("what may not be removed is told; where deleting a version is not supported, the version is compared first")
+    void removal() {
+        List<Entry> all = alone(3);
+        compact();
+        store.pass(GRACE);
+        store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
+        assertEquals(List.of(0L, 3L), List.of(compact().removed(), plan().removed()));
+        assertEquals(3, compact().unremoved());
+        StoreFailure unsupported = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
+        store.plan(FaultPlan.when(request -> request.operation().equals("DELETE match"), new Fault.Lost(unsupported)));
+        CompactionPlan plan = plan();
+        bucket.placeAlone(all.get(1)); // another writer has just replaced it
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), result);
+        assertEquals(List.of(TestPacks.keyAlone(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        store.plan(FaultPlan.SOUND);
+        CompactionPlan exact = plan();
+        bucket.placeAlone(all.get(1));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED),
+                bucket.compaction().run(exact, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("where an old manifest is gone, the newest one tells the time: later, and never too early")
+    void manifestGone() {
+        alone(3);
+        compact();
+        store.pass(GRACE);
+        publish(entries(1, 100));
+        store.remove(TestPacks.KEYS.manifest(1));
+        assertEquals(0, plan().removed());
+        store.pass(GRACE);
+        assertEquals(3, plan().removed());
+    }
+
+    @Test
+    @DisplayName("O7 a plan changes nothing, and a target with nothing in it is left with nothing in it")
+    void planOnly() {
+        compact();
+        assertEquals(List.of(), store.keys());
+        alone(3);
+        publish(entries(2, 100));
+        List<String> before = store.keys();
+        store.newNotes();
+        plan();
+        assertEquals(before, store.keys());
+        assertFalse(store.notes().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
+        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
+        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
+        assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("cannot be listed"), planned::toString);
+    }
+
+    @Test
+    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the packs that were written for nothing are gone")
+    void overtaken() {
+        List<Entry> first = entries(3, 100);
+        List<Entry> second = entries(3, 100);
+        PackInfo old = publish(first);
+        publish(second);
+        CompactionPlan plan = plan();
+        bucket.replace(old, first.toArray(Entry[]::new));
+        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertEquals(2, count("/p/"));
+        assertFound(all(first, second));
+        assertEquals(1, compact().written());
+        assertFound(all(first, second));
+        assertEquals(Optional.of(6), bucket.newest().packs().stream().map(PackInfo::entries).findFirst());
+    }
+}

@@ -1,0 +1,401 @@
+package dev.granary.s3.pack.warm;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackIndex;
+import dev.granary.s3.pack.PackIndexCache;
+import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackLocation;
+import dev.granary.s3.pack.PackRange;
+import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.store.ObjectMarks;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Filling a node from packs: what is planned, how it is read, and that whatever is wrong with a pack costs only what is in it. */
+class BulkEntryReaderTest {
+    private static final long MIB = 1 << 20;
+
+    private final TestPacks bucket = new TestPacks("WarmingTest");
+    private final NotedStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("WarmingTest");
+    private final BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+    private final Taken taken = new Taken();
+
+    /** Keeps what it is handed, a copy of the binaries included: they are good until the call returns. */
+    private static final class Taken implements BulkEntryReader.Receiver {
+        private final Map<Sha256, byte[]> entries = new ConcurrentHashMap<>();
+        private final AtomicInteger calls = new AtomicInteger();
+        private final ConcurrentLinkedQueue<String> causes = new ConcurrentLinkedQueue<>();
+        private final AtomicInteger skippedEntries = new AtomicInteger();
+        private final AtomicLong received = new AtomicLong();
+
+        @Override
+        public void entries(List<BulkEntryReader.Arrival> arrivals) {
+            for (BulkEntryReader.Arrival arrival : arrivals) {
+                calls.incrementAndGet();
+                entries.put(arrival.entry().id().hash(), arrival.stored().toArray(ValueLayout.JAVA_BYTE));
+            }
+        }
+
+        @Override
+        public void skipped(int count, long bytes, String cause) {
+            assertTrue(bytes > 0);
+            skippedEntries.addAndGet(count);
+            causes.add(cause);
+        }
+
+        @Override
+        public void received(long bytes) {
+            received.addAndGet(bytes);
+        }
+    }
+
+    private List<Entry> entries(int count, int bytes) {
+        return IntStream.range(0, count).mapToObj(_ -> entries.entry(bytes)).toList();
+    }
+
+    private PackInfo publish(List<Entry> all) {
+        return bucket.publish(bucket.pack(all));
+    }
+
+    private BulkReadPlan plan() throws InterruptedException {
+        return warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true);
+    }
+
+    private void assertTaken(List<Entry> expected) {
+        assertEquals(expected.size(), taken.calls.get());
+        for (Entry entry : expected) {
+            byte[] stored = taken.entries.get(entry.id().hash());
+            assertArrayEquals(TestPacks.encoded(entry), stored);
+            LoadResult read = EntryFormat.decode(MemorySegment.ofArray(stored), entry.id(),
+                    Verification.CONTENT_HASH);
+            PersistentCacheContract.assertHit(entry, read);
+        }
+    }
+
+    @Test
+    @DisplayName("R7 every entry of every pack is handed over once, as it was published")
+    void all() throws Exception {
+        List<Entry> expected = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            List<Entry> some = entries(50, 1 + i * 100);
+            publish(some);
+            expected.addAll(some);
+        }
+        BulkReadPlan plan = plan();
+        assertEquals(600, plan.entries());
+        assertEquals(0, plan.present());
+        store.newNotes();
+        warming.run(plan, taken);
+        assertTaken(expected);
+        assertEquals(12, store.newNotes().size());
+        assertEquals(plan.bytes(), taken.received.get());
+        assertEquals(List.of(), List.copyOf(taken.causes));
+    }
+
+    @Test
+    @DisplayName("A3 R7 what is damaged or gone in the first pack is taken from another, or from the copy that lies alone; nothing is told as skipped")
+    void otherCopies() throws Exception {
+        List<Entry> all = entries(4, 100);
+        PackInfo cut = publish(all.subList(0, 3));
+        PackInfo damaged = publish(all.subList(1, 4));
+        publish(all.subList(0, 2));
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        bucket.remove(cut);
+        bucket.damage(damaged, all.get(1));
+        bucket.damage(damaged, all.get(3));
+        warming.run(plan, taken);
+        assertTaken(all.subList(0, 3));
+        assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
+        Taken again = new Taken();
+        bucket.placeAlone(all.get(3));
+        warming.run(warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true), again);
+        assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
+    }
+
+    @Test
+    @DisplayName("R12 the plan leaves out what is present, and what an older pack has, too; where all is present nothing is read")
+    void planned() throws Exception {
+        List<Entry> first = entries(10, 100);
+        List<Entry> second = new ArrayList<>(entries(5, 100));
+        second.addAll(first.subList(0, 7));
+        publish(first);
+        publish(second);
+        Set<Sha256> present = Set.of(first.get(0).id().hash(), first.get(9).id().hash(), second.get(2).id().hash());
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, id -> !present.contains(id));
+        assertEquals(3, plan.present());
+        assertEquals(12, plan.entries());
+        warming.run(plan, taken);
+        List<Entry> expected = new ArrayList<>(first);
+        expected.addAll(second.subList(0, 5));
+        expected.removeIf(entry -> present.contains(entry.id().hash()));
+        assertTaken(expected);
+        BulkReadPlan nothing = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> false);
+        assertEquals(List.of(15L, 0L, 0L), List.of(nothing.present(), nothing.entries(), nothing.bytes()));
+        store.newNotes();
+        warming.run(nothing, taken);
+        assertEquals(List.of(), store.newNotes());
+    }
+
+    @Test
+    @DisplayName("no pack at all is an empty plan")
+    void nothing() throws Exception {
+        BulkReadPlan plan = plan();
+        assertEquals(0, plan.entries() + plan.bytes() + plan.present() + plan.lost().size());
+        warming.run(plan, taken);
+        assertEquals(0, taken.calls.get());
+    }
+
+    @Test
+    @DisplayName("a part is 8 MiB long where there is so much, and never more than 16 MiB, a gap and one entry")
+    void parts() throws Exception {
+        List<Entry> expected = new ArrayList<>();
+        for (int p = 0; p < 2; p++) {
+            List<Entry> some = new ArrayList<>(entries(30, 1 << 20));
+            some.add(entries.entry(20 << 20));
+            some.addAll(entries(3, 1 << 20));
+            publish(some);
+            expected.addAll(some);
+        }
+        BulkReadPlan plan = plan();
+        store.newNotes();
+        warming.run(plan, taken);
+        int requests = store.newNotes().size();
+        assertTaken(expected);
+        assertTrue(requests <= plan.bytes() / (8 * MIB) + 2, requests + " requests for " + plan.bytes() + " bytes");
+        assertTrue(store.longestRange() <= 16 * MIB + (256 << 10) + (20 << 20) + 1000, store.longestRange() + " bytes in one part");
+    }
+
+    @Test
+    @DisplayName("each length of a part, and each gap: parts have all wanted places once, in order, and read no long gap")
+    void partsOfAnyIndex() {
+        for (int round = 0; round < 200; round++) {
+            List<PackLocation> places = new ArrayList<>();
+            long at = PackIndex.HEADER_BYTES;
+            for (int i = 0; i < 100; i++) {
+                int length = 1 + bucket.random().nextInt(1 << bucket.random().nextInt(1, 21));
+                places.add(new PackLocation(TestPacks.hash(bucket.random()), at, length, 0, 0));
+                at += length;
+            }
+            long end = at;
+            List<PackLocation> sorted = places.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
+            PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE);
+            Set<Sha256> wanted = ConcurrentHashMap.newKeySet();
+            places.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(place -> wanted.add(place.id()));
+            long partBytes = 1L << bucket.random().nextInt(10, 23);
+            PackIndex index = ((PackIndex.Read.Ok) read).index();
+            List<PackRange> parts = PackRange.of(TestPacks.info(bucket.random(), 1),
+                    index.places().stream().filter(place -> wanted.contains(place.id())).toList(), partBytes);
+            List<PackLocation> inParts = parts.stream().flatMap(part -> part.places().stream()).toList();
+            assertEquals(places.stream().filter(place -> wanted.contains(place.id())).toList(), inParts);
+            for (PackRange part : parts) {
+                assertEquals(part.offset(), part.places().getFirst().offset());
+                long last = part.places().getLast().length();
+                assertTrue(part.length() <= partBytes + (256 << 10) + last, part::toString);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R6 R18 a lost pack, a damaged index, a pack cut short, a damaged entry: told with a cause, and all others come")
+    void damages() throws Exception {
+        List<Entry> lost = entries(3, 100);
+        List<Entry> unreadable = entries(4, 100);
+        List<Entry> gone = entries(5, 100);
+        List<Entry> cut = entries(6, 100);
+        List<Entry> damaged = entries(7, 100);
+        List<Entry> sound = entries(8, 100);
+        bucket.remove(publish(lost));
+        PackInfo bad = publish(unreadable);
+        store.place(TestPacks.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        PackInfo removed = publish(gone);
+        PackInfo shorter = publish(cut);
+        bucket.damage(publish(damaged), damaged.get(3));
+        publish(sound);
+        BulkReadPlan plan = plan();
+        assertEquals(List.of(3, 4), plan.lost().stream().map(BulkEntryReader.LostPack::entries).toList());
+        assertTrue(plan.lost().get(0).cause().contains("not there"), plan.lost()::toString);
+        assertTrue(plan.lost().get(1).cause().contains("damaged"), plan.lost()::toString);
+        bucket.remove(removed);
+        byte[] body = store.body(TestPacks.KEYS.pack(shorter.name()));
+        int kept = PackIndex.HEADER_BYTES + TestPacks.encoded(cut.get(0)).length + TestPacks.encoded(cut.get(1)).length + 5;
+        store.place(TestPacks.KEYS.pack(shorter.name()), Arrays.copyOf(body, kept), ObjectMarks.NONE);
+        warming.run(plan, taken);
+        List<Entry> expected = new ArrayList<>(cut.subList(0, 2));
+        expected.addAll(damaged);
+        expected.remove(damaged.get(3));
+        expected.addAll(sound);
+        assertTaken(expected);
+        assertEquals(5 + 4 + 1, taken.skippedEntries.get());
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("shorter")), taken.causes::toString);
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("damaged")), taken.causes::toString);
+    }
+
+    @Test
+    @DisplayName("R6 a server that says nothing at some requests: told, and all others come")
+    void silence() throws Exception {
+        publish(entries(3, 100));
+        List<Entry> sound = entries(4, 100);
+        publish(sound);
+        publish(entries(5, 100));
+        store.script(new Fault.Lost(TIMEOUT));
+        BulkReadPlan plan = plan();
+        assertEquals(3, plan.lost().getFirst().entries());
+        store.script(new Fault.Lost(ERROR_500));
+        warming.run(plan, taken);
+        assertEquals(9, taken.calls.get() + taken.skippedEntries.get());
+        assertEquals(1, taken.causes.size());
+        assertTrue(taken.causes.peek().contains("InternalError"), taken.causes::toString);
+    }
+
+    @Test
+    @DisplayName("D6 a sound entry in the place of another, or of another target: told, not handed over")
+    void misplaced() throws Exception {
+        Entry stranger = TestEntries.entry(
+                Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(), entries.entry(10).binaries());
+        Entry own = entries.entry(10);
+        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
+        builder.add(stranger.id().hash(), TestPacks.encoded(stranger), 0);
+        builder.add(entries.id().hash(), TestPacks.encoded(entries.entry(10)), 0);
+        builder.add(own.id().hash(), TestPacks.encoded(own), 0);
+        bucket.publish(builder.build());
+        warming.run(plan(), taken);
+        assertTaken(List.of(own));
+        assertEquals(2, taken.skippedEntries.get());
+    }
+
+    @Test
+    @DisplayName("an interrupt ends it, and nothing is handed on after that")
+    void interrupt() throws Exception {
+        for (int i = 0; i < 40; i++) {
+            publish(entries(10, 10));
+        }
+        BulkReadPlan plan = plan();
+        CountDownLatch begun = new CountDownLatch(1);
+        AtomicInteger lateCalls = new AtomicInteger();
+        AtomicBoolean hasReturned = new AtomicBoolean();
+        AtomicInteger underWay = new AtomicInteger();
+        ConcurrentLinkedQueue<Integer> underWayAtTheEnd = new ConcurrentLinkedQueue<>();
+        CountDownLatch never = new CountDownLatch(1);
+        BulkEntryReader.Receiver slow = new BulkEntryReader.Receiver() {
+            @Override
+            public void entries(List<BulkEntryReader.Arrival> arrivals) {
+                if (hasReturned.get()) {
+                    lateCalls.incrementAndGet();
+                }
+                underWay.incrementAndGet();
+                begun.countDown();
+                try {
+                    never.await(); // until it is interrupted
+                } catch (InterruptedException e) {
+                    LockSupport.parkNanos(100_000_000); // takes its time to end
+                    Thread.currentThread().interrupt();
+                }
+                underWay.decrementAndGet();
+            }
+
+            @Override
+            public void skipped(int count, long bytes, String cause) {}
+
+            @Override
+            public void received(long bytes) {}
+        };
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<?> run = threads.submit(() -> {
+                assertThrows(InterruptedException.class, () -> warming.run(plan, slow));
+                hasReturned.set(true);
+                underWayAtTheEnd.add(underWay.get());
+                return null;
+            });
+            begun.await();
+            threads.shutdownNow();
+            run.get();
+        }
+        assertEquals(0, lateCalls.get());
+        assertEquals(List.of(0), List.copyOf(underWayAtTheEnd));
+    }
+
+    @Test
+    @DisplayName("R7 what lies alone comes too, where that is wanted, and what a pack has is not fetched twice")
+    void alone() throws Exception {
+        List<Entry> packed = entries(5, 100);
+        List<Entry> alone = entries(40, 100);
+        publish(packed);
+        packed.subList(0, 3).forEach(bucket::placeAlone);
+        alone.forEach(bucket::placeAlone);
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.entriesAlone()));
+        store.newNotes();
+        warming.run(plan, taken);
+        List<Entry> expected = new ArrayList<>(packed);
+        expected.addAll(alone);
+        assertTaken(expected);
+        assertEquals(40, store.newNotes().stream().filter("GET entry"::equals).count());
+        assertEquals(plan.bytes(), taken.received.get());
+        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true).entriesAlone());
+        bucket.seal();
+        store.newNotes();
+        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true).entriesAlone());
+        assertEquals(List.of("RANGE pack"), store.newNotes(), "nothing can lie alone, so nothing is listed");
+    }
+
+    @Test
+    @DisplayName("R3 without the right to list, packs still come, and the plan says why the rest does not; a damaged one alone is told")
+    void unlisted() throws Exception {
+        List<Entry> packed = entries(5, 100);
+        List<Entry> alone = entries(2, 100);
+        publish(packed);
+        alone.forEach(bucket::placeAlone);
+        store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        assertTrue(plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
+        warming.run(plan, taken);
+        assertTaken(packed);
+        store.plan(FaultPlan.SOUND);
+        store.place(TestPacks.keyAlone(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
+        plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
+        store.remove(TestPacks.keyAlone(alone.get(1)));
+        warming.run(plan, taken);
+        assertEquals(2, taken.skippedEntries.get());
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);
+        assertTrue(taken.causes.stream().anyMatch(cause -> cause.contains("not there any more")), taken.causes::toString);
+    }
+}

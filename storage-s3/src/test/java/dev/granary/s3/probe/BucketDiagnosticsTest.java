@@ -1,0 +1,288 @@
+package dev.granary.s3.probe;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import dev.granary.cache.contract.Seed;
+import dev.granary.s3.BadServer;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.TestTiming;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.DeviatingObjectStore;
+import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.StoreFailure;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is told to a person whose bucket, server or credentials are not what Granary needs. */
+class BucketDiagnosticsTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    private static List<BucketFinding> check(S3ClientLibrary client, URI endpoint) {
+        return check(S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "a-secret")
+                .requestTimeout(Duration.ofSeconds(30)).loadDeadline(Duration.ofSeconds(30)).build());
+    }
+
+    private static List<BucketFinding> check(S3Config config) {
+        try (BucketTier tier = BucketTier.open(config)) {
+            return tier.check();
+        }
+    }
+
+    private static List<BucketFinding> check(MemoryObjectStore store) {
+        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTiming(), Seed.random("check"))) {
+            return tier.check();
+        }
+    }
+
+    /** The one problem, which must have these words in its cause and its cure, one line each. */
+    private static void assertProblem(List<BucketFinding> findings, String cause, String cure) {
+        BucketFinding.Problem problem = assertInstanceOf(BucketFinding.Problem.class, findings.getLast(), findings::toString);
+        assertEquals(1, findings.stream().filter(BucketFinding.Problem.class::isInstance).count(), findings::toString);
+        assertTrue(problem.cause().contains(cause), problem::toString);
+        assertTrue(problem.cure().contains(cure), problem::toString);
+        assertTrue(findings.stream().noneMatch(finding -> finding.toString().contains("\n") || finding.toString().contains("a-secret")));
+    }
+
+    private static void assertNotice(List<BucketFinding> findings, String what, String advice) {
+        assertTrue(findings.stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice
+                && notice.what().contains(what) && notice.advice().contains(advice)), findings::toString);
+        assertTrue(findings.stream().noneMatch(BucketFinding.Problem.class::isInstance), findings::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 a sound bucket: a line per step, the verdict, and the store marker is left")
+    void sound(S3ClientLibrary client) {
+        S3Config config = TestS3.server().config().client(client).build();
+        List<BucketFinding> findings = check(config);
+        assertTrue(findings.stream().allMatch(BucketFinding.Sound.class::isInstance), findings::toString);
+        assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
+        assertEquals(12, findings.size(), findings::toString);
+        try (var store = ObjectStoreFactory.open(config)) {
+            GetResult.Found marker = assertInstanceOf(GetResult.Found.class,
+                    store.get(config.location().prefix() + "/granary.json", CapabilityMarker.MAX_BYTES));
+            assertTrue(marker.dates().age().isPresent());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 what a server answers to a wrong configuration: cause and cure")
+    void answers(S3ClientLibrary client) throws Exception {
+        Map<BadServer.Answer, List<String>> expected = Map.ofEntries(
+                Map.entry(BadServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
+                Map.entry(BadServer.error(403, "InvalidAccessKeyId"), List.of("does not know the access key", "AWS_ACCESS_KEY_ID")),
+                Map.entry(BadServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
+                Map.entry(BadServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
+                Map.entry(BadServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
+                Map.entry(BadServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
+                Map.entry(BadServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
+                Map.entry(BadServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
+                Map.entry(BadServer.error(403, "SecondLevelDomainForbidden"), List.of("wants the bucket in the host name", "path-style")),
+                Map.entry(BadServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
+                Map.entry(BadServer.hangUp(), List.of("does not answer properly", "https://")),
+                Map.entry(BadServer.page(), List.of("there is no S3 server: it has something", "web page")),
+                Map.entry(BadServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
+                Map.entry(BadServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
+                Map.entry(BadServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
+                Map.entry(BadServer.body(400, "text/plain", "Client sent an HTTP request to an HTTPS server."),
+                        List.of("there is no S3 server", "https")),
+                Map.entry(BadServer.readsAndWrites(BadServer.error(404, "NoSuchKey"), BadServer.error(400, "InvalidRequest")),
+                        List.of("refuses requests as they are sent (400 InvalidRequest", "checksum headers")));
+        try (BadServer server = new BadServer()) {
+            expected.forEach((answer, words) -> {
+                server.answer(answer);
+                assertProblem(check(client, server.endpoint()), words.get(0), words.get(1));
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 R3 credentials that may only read are sound for a reader, and told so")
+    void onlyReads(S3ClientLibrary client) throws Exception {
+        try (BadServer server = new BadServer()) {
+            server.answer(exchange -> {
+                boolean isList = String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
+                (isList || !exchange.getRequestMethod().equals("GET") ? BadServer.error(403, "AccessDenied") : BadServer.error(404, "NoSuchKey"))
+                        .give(exchange);
+            });
+            List<BucketFinding> findings = check(client, server.endpoint());
+            assertNotice(findings, "writing is not allowed", "as it should be on a machine that only reads");
+            assertNotice(findings, "listing does not work", "s3:ListBucket");
+            assertTrue(server.requests() < 10, () -> server.requests() + " requests");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 nobody listening, no such host")
+    void nobody(S3ClientLibrary client) throws Exception {
+        int port;
+        try (ServerSocket free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        assertProblem(check(client, URI.create("http://127.0.0.1:" + port)), "nobody answers", "start the server");
+        assertProblem(check(client, URI.create("http://granary-no-such-host.invalid:9000")), "there is no host", "correct the endpoint");
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 https to a server of http, http to a server of https, a certificate that nobody trusts")
+    void schemes(S3ClientLibrary client) throws Exception {
+        byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
+        byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
+        assertProblem(checkAnsweredBy(plain, client, "https"), "does not speak https", "http://");
+        assertProblem(checkAnsweredBy(alert, client, "http"), "does not answer properly", "https://");
+        HttpsServer tls = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
+        tls.start();
+        try {
+            int port = tls.getAddress().getPort();
+            assertProblem(check(client, URI.create("https://127.0.0.1:" + port)), "certificate", "keytool -importcert");
+        } finally {
+            tls.stop(0);
+        }
+    }
+
+    /** The check of a server that answers these bytes to whatever comes, and hangs up. */
+    private static List<BucketFinding> checkAnsweredBy(byte[] answer, S3ClientLibrary client, String scheme) throws Exception {
+        Thread answering;
+        List<BucketFinding> findings;
+        try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            answering = Thread.ofVirtual().start(() -> answer(server, answer));
+            findings = check(client, URI.create(scheme + "://127.0.0.1:" + server.getLocalPort()));
+        }
+        answering.join();
+        return findings;
+    }
+
+    private static void answer(ServerSocket server, byte[] answer) {
+        while (!server.isClosed()) {
+            try (Socket connection = server.accept()) {
+                connection.getInputStream().readNBytes(5);
+                connection.getOutputStream().write(answer);
+            } catch (IOException e) {
+                // the client went first, or the test is over
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("O9 a server that says nothing to https: the cure names http as well")
+    void silentToTls(S3ClientLibrary client) throws Exception {
+        try (BadServer server = new BadServer()) { // waits for the end of the line that the handshake is not
+            S3Config config = S3Config.builder("bucket").endpoint(URI.create("https://127.0.0.1:" + server.endpoint().getPort())).client(client)
+                    .credentials("key", "a-secret").requestTimeout(Duration.ofSeconds(1)).build();
+            assertProblem(check(config), "https://", "http://");
+        }
+    }
+
+    private SSLContext selfSigned() throws Exception {
+        Path store = directory.resolve("store.p12");
+        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-genkeypair", "-alias", "a",
+                "-keyalg", "EC", "-dname", "CN=127.0.0.1", "-storetype", "PKCS12", "-storepass", "changeit", "-keystore", store.toString())
+                .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        assertEquals(0, keytool.waitFor());
+        KeyStore keys = KeyStore.getInstance("PKCS12");
+        try (InputStream in = Files.newInputStream(store)) {
+            keys.load(in, "changeit".toCharArray());
+        }
+        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        managers.init(keys, "changeit".toCharArray());
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(managers.getKeyManagers(), null, null);
+        return context;
+    }
+
+    @Test
+    @DisplayName("O9 no right to list: an absent object looks forbidden, although all else is allowed")
+    void noListing() {
+        StoreFailure denied = Fault.DENIED;
+        MemoryObjectStore store = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult result = super.get(key, limit);
+                return result instanceof GetResult.Absent ? new GetResult.Unavailable(denied) : result;
+            }
+
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                return new ListResult.Unavailable(denied);
+            }
+        };
+        List<BucketFinding> findings = check(store);
+        BucketFinding.Problem problem = findings.stream().filter(BucketFinding.Problem.class::isInstance).map(BucketFinding.Problem.class::cast)
+                .findFirst().orElseThrow();
+        assertTrue(problem.cause().contains("called forbidden") && problem.cure().contains("s3:ListBucket"), problem::toString);
+        assertEquals(new BucketFinding.Sound("conditional writes: FULL"), findings.getLast());
+        assertEquals(List.of("team/granary.json"), store.keys());
+    }
+
+    @Test
+    @DisplayName("O9 R15 a server that does less: notices that say what is off, no problem")
+    void less() {
+        assertNotice(check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)), "conditional writes: NONE", "entries are shared");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)), "a second create of one object succeeded", "after a look");
+        assertNotice(check(new DeviatingObjectStore(Deviation.RACY_REPLACE)), "conditional writes: CREATE_ONLY", "If-Match");
+        assertNotice(check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE)), "deleting a version", "clean-up");
+        assertNotice(check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)), "deleting is not allowed", "publishes without");
+    }
+
+    @Test
+    @DisplayName("O9 an endpoint that names the bucket, credentials that nobody gave")
+    void configuration() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();
+        try (BucketTier tier = new BucketTier(config, () -> store, new TestTiming(), Seed.random("configuration"))) {
+            assertNotice(tier.check(), "begins with the name of the bucket", "leave it out");
+        }
+        StoreFailure none = StoreFailure.of(StoreFailure.Kind.DENIED, "no credentials were found: set them");
+        assertProblem(List.of(new FailureAdvice(config).of(none)), "no credentials", "AWS_ACCESS_KEY_ID");
+    }
+
+    @Test
+    @DisplayName("O9 every failure has a cause and a cure, one line each")
+    void everyFailure() {
+        FailureAdvice diagnosis = new FailureAdvice(S3Config.parse("s3://bucket"));
+        Stream.of(StoreFailure.Kind.values()).flatMap(kind -> Stream.of(StoreFailure.of(kind, "said so"), new StoreFailure(kind, 418, "Teapot", "said so")))
+                .forEach(failure -> {
+                    BucketFinding.Problem problem = diagnosis.of(failure);
+                    assertTrue(!problem.cause().isBlank() && !problem.cure().isBlank() && !problem.toString().contains("\n"), problem::toString);
+                });
+    }
+}

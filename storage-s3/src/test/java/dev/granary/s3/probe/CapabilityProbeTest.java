@@ -1,0 +1,227 @@
+package dev.granary.s3.probe;
+
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.TestTiming;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
+import dev.granary.s3.contract.DeviatingObjectStore;
+import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the probe says of servers that keep their promises, and of those that do not. */
+class CapabilityProbeTest {
+    private static final BucketLayout LAYOUT = new BucketLayout(S3Location.parse("s3://bucket/team"));
+
+    private final TestTiming timing = new TestTiming();
+
+    private ProbeResult probe(ObjectStore store) {
+        return new CapabilityProbe(store, LAYOUT, timing, Seed.random("ProbeTest")).run();
+    }
+
+    private ProbeResult.Probed probed(ObjectStore store) {
+        ProbeResult result = probe(store);
+        return assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
+    }
+
+    private static long notices(ProbeResult result) {
+        return result.findings().stream().filter(BucketFinding.Notice.class::isInstance).count();
+    }
+
+    @Test
+    @DisplayName("R15 a server that keeps all: FULL, each step is told, nothing stays, and at most a hundred requests were sent")
+    void full() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        ProbeResult.Probed result = probed(store);
+        assertEquals(ConditionalWriteSupport.FULL, result.writes());
+        assertEquals(ConditionalDeleteSupport.HONOURED, result.deletion());
+        assertEquals(1_700_000_000_000L, result.serverMillis());
+        assertEquals(10, result.findings().size(), result::toString);
+        assertEquals(0, notices(result), result::toString);
+        assertEquals(List.of(), store.keys());
+        assertEquals(List.of(), timing.pauses());
+        assertTrue(store.requests().size() <= 100, () -> store.requests().size() + " requests");
+        assertTrue(store.requests().stream().filter("PUT none-match"::equals).count() >= 32 + 2);
+        assertTrue(store.requests().stream().filter("PUT match"::equals).count() >= 32 + 2);
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R15 the server of the tests, through both transports: FULL, and nothing stays")
+    void wire(S3ClientLibrary client) {
+        S3Config config = TestS3.server().config().client(client).build();
+        try (ObjectStore store = ObjectStoreFactory.open(config)) {
+            BucketLayout layout = new BucketLayout(config.location());
+            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, Seed.random("ProbeTest.wire")).run();
+            ProbeResult.Probed probed = assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
+            assertEquals(ConditionalWriteSupport.FULL, probed.writes(), probed::toString);
+            assertTrue(probed.serverMillis() > 0);
+            store.list(layout.root(), object -> {
+                throw new AssertionError("left behind: " + object.key());
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "IGNORES_CONDITIONS, NONE, a second create of one object succeeded",
+        "REFUSES_CONDITIONS, NONE, 501 NotImplemented",
+        "RACY_CREATE, NONE, 2 of 32 won",
+        "REMEMBERS_DELETED, NONE, deleted is not created again",
+        "IGNORES_IF_MATCH, CREATE_ONLY, a stale version was replaced",
+        "REFUSES_IF_MATCH, CREATE_ONLY, 501 NotImplemented",
+        "RACY_REPLACE, CREATE_ONLY, 2 of 32 won",
+        "IGNORES_CONDITIONAL_DELETE, FULL, a stale one is deleted",
+        "LOSES_METADATA, FULL, metadata is lost",
+        "FORBIDS_DELETIONS, FULL, deleting is not allowed"})
+    @DisplayName("R15 a server that ignores, refuses or races: the verdict is lowered, and the step that showed it says so")
+    void deviations(Deviation deviation, ConditionalWriteSupport verdict, String told) {
+        ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
+        assertEquals(verdict, result.writes(), result::toString);
+        assertTrue(result.findings().stream().anyMatch(finding -> finding instanceof BucketFinding.Notice notice && notice.what().contains(told)),
+                result::toString);
+    }
+
+    @Test
+    @DisplayName("R15 a delete that ignores its condition is told apart and does not lower the verdict, as of Ceph")
+    void conditionalDelete() {
+        ProbeResult.Probed result = probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
+        assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.deletion());
+        assertEquals(ConditionalWriteSupport.FULL, result.writes());
+    }
+
+    @Test
+    @DisplayName("R15 losers that are answered 500: the races are run again, three times in all, and one winner each time is enough")
+    void losersWith500() {
+        DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
+        assertEquals(ConditionalWriteSupport.FULL, probed(store).writes());
+        long creates = store.requests().stream().filter("PUT none-match"::equals).count();
+        assertTrue(creates >= 3 * ConditionalWriteRace.RACERS && creates <= 3 * ConditionalWriteRace.RACERS + 20, () -> creates + " creates");
+    }
+
+    @Test
+    @DisplayName("R15 two winners are conclusive at once, even where other racers got no answer")
+    void twoWinners() {
+        DeviatingObjectStore store = new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
+        assertEquals(ConditionalWriteSupport.NONE, probed(store).writes());
+        long creates = store.requests().stream().filter(request -> request.equals("PUT none-match")).count();
+        assertTrue(creates <= ConditionalWriteRace.RACERS + 10, () -> creates + " creates");
+    }
+
+    @Test
+    @DisplayName("R15 the winner's body was overwritten by a loser: does not hold")
+    void loserOnTop() {
+        MemoryObjectStore store = new MemoryObjectStore() {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                WriteResult result = super.putIfAbsent(key, body, marks);
+                if (result instanceof WriteResult.PreconditionFailed && body.length > 20) { // a racer's
+                    place(key, body, marks);
+                }
+                return result;
+            }
+        };
+        ProbeResult.Probed result = probed(store);
+        assertEquals(ConditionalWriteSupport.NONE, result.writes());
+        assertTrue(result.findings().toString().contains("not the winner's"), result::toString);
+    }
+
+    @Test
+    @DisplayName("R15 an answer that was lost is no verdict: the step is done again")
+    void lostAnswers() {
+        for (int step = 0; step < 6; step++) {
+            for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500),
+                    new Fault.Conflicting(Fault.Moment.BEFORE))) {
+                MemoryObjectStore store = new MemoryObjectStore();
+                for (int i = 0; i < step; i++) {
+                    store.script(new Fault.None());
+                }
+                store.script(fault);
+                assertEquals(ConditionalWriteSupport.FULL, probed(store).writes(), "step " + step + ", " + fault);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("no right to write is not a verdict, nor is silence, nor a refused upload")
+    void noVerdict() {
+        assertEquals(StoreFailure.Kind.DENIED, assertInstanceOf(ProbeResult.NotAllowed.class,
+                probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES))).failure().kind());
+        assertEquals(400, assertInstanceOf(ProbeResult.NotAllowed.class,
+                probe(new DeviatingObjectStore(Deviation.REFUSES_WRITES))).failure().status());
+        assertEquals(TIMEOUT, assertInstanceOf(ProbeResult.Unavailable.class, probe(new SilentFrom(0))).failure());
+    }
+
+    @Test
+    @DisplayName("a server that falls silent at any moment of the probe: never a lower verdict than the true one")
+    void silentFromThenOn() {
+        for (int from = 0; from < 100; from++) {
+            switch (probe(new SilentFrom(from))) {
+                case ProbeResult.Probed probed -> assertEquals(ConditionalWriteSupport.FULL, probed.writes(), "silent from request " + from);
+                case ProbeResult.Unavailable _ -> { }
+                case ProbeResult.NotAllowed refused -> throw new AssertionError("Nobody refused: " + refused);
+            }
+        }
+    }
+
+    /** Carries out no request from a certain one on. */
+    private static final class SilentFrom extends MemoryObjectStore {
+        private final AtomicInteger left;
+
+        SilentFrom(int requests) {
+            left = new AtomicInteger(requests);
+        }
+
+        private boolean isSilent() {
+            return left.getAndDecrement() <= 0;
+        }
+
+        @Override
+        public GetResult get(String key, long limit) {
+            return isSilent() ? new GetResult.Unavailable(TIMEOUT) : super.get(key, limit);
+        }
+
+        @Override
+        public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.put(key, body, marks);
+        }
+
+        @Override
+        public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.putIfAbsent(key, body, marks);
+        }
+
+        @Override
+        public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.replaceIfMatch(key, etag, body, marks);
+        }
+
+        @Override
+        public WriteResult delete(String key) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.delete(key);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package dev.granary.s3.probe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.Seed;
+import dev.granary.s3.TestTiming;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.DeviatingObjectStore;
+import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.store.ObjectMarks;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** A probe removes what it has written, and nothing else. */
+class ProbeObjectsTest {
+    private final BucketLayout layout = new BucketLayout(S3Config.builder("bucket").build().location());
+
+    @Test
+    @DisplayName("a probe leaves what others have below trial/, and everything else, also where deletions ignore their condition")
+    void onlyItsOwn() {
+        for (MemoryObjectStore store : List.of(new MemoryObjectStore(), new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE))) {
+            store.place(layout.trial("another-probe-0"), new byte[1], ObjectMarks.NONE);
+            store.place(layout.root() + "opencl/some/e/00/entry", new byte[1], ObjectMarks.NONE);
+            store.place(layout.marker(), new byte[1], ObjectMarks.NONE);
+            List<String> before = store.keys();
+            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTiming(), Seed.random("TrialObjectsTest"));
+            assertInstanceOf(ProbeResult.Probed.class, probe.run());
+            assertTrue(store.requests().contains("DELETE"));
+            assertEquals(before, store.keys());
+        }
+    }
+}

@@ -1,0 +1,531 @@
+package dev.granary.s3.publish;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.Seed;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.Verification;
+import dev.granary.s3.TestTiming;
+import dev.granary.s3.config.S3Location;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.probe.Capabilities;
+import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.publish.EntryPublisher.Existing;
+import dev.granary.s3.resilience.RequestCounters;
+import dev.granary.s3.resilience.WriteSuspension;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.StoreFailure;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every row of the publish protocol, and the races in it. */
+class EntryPublisherTest {
+    private static final String KEY = "v1/some/key";
+    private static final int VERSION_AT = 8;
+    private static final StoreFailure NOT_SUPPORTED = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "what is that");
+
+    /** What is in the bucket before. */
+    enum Before {
+        NOTHING,
+        SAME,
+        OTHER,
+        DAMAGED
+    }
+
+    private final TestEntries entries = new TestEntries(EntryPublisherTest.class.getName());
+    private final MemoryObjectStore store = new MemoryObjectStore();
+    private final TestTiming timing = new TestTiming();
+    private final WriteSuspension pause = new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), timing);
+    private final RequestCounters counters = new RequestCounters();
+    private final FakeCapabilities capabilities = new FakeCapabilities();
+    private final EntryPublisher publisher =
+            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, Seed.random("PublisherTest"));
+    private final Entry entry = entries.entry(1000);
+
+    /** Knows at once what a test says. */
+    private static final class FakeCapabilities implements Capabilities {
+        private ConditionalWriteSupport known = ConditionalWriteSupport.FULL;
+        private ConditionalWriteSupport afterTrial = ConditionalWriteSupport.FULL;
+
+        @Override
+        public ConditionalWriteSupport conditionalWrites() {
+            return known;
+        }
+
+        @Override
+        public ConditionalWriteSupport conditionalWritesRefused() {
+            return afterTrial;
+        }
+    }
+
+    private StoreResult publish() {
+        return publisher.publish(entry, KEY, Existing.TRUSTED);
+    }
+
+    /** That entry as a version of Granary writes it that is newer than this one. */
+    private static byte[] newer(byte[] encoded) {
+        byte[] bytes = encoded.clone();
+        TestEntries.makeLater(bytes, 0);
+        return bytes;
+    }
+
+    private void place(Entry other) {
+        PutId putId = PutId.random(entries.random());
+        store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId), new ObjectMarks(putId.hex(), other.contentHash().hex()));
+    }
+
+    private void assertStored(Entry expected) {
+        assertEquals(List.of(KEY), store.keys());
+        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), expected.id(), Verification.CONTENT_HASH);
+        PersistentCacheContract.assertHit(expected, read);
+        assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
+    }
+
+    @Test
+    @DisplayName("R12 the good case is one PUT, and its length is told")
+    void good() {
+        StoreResult.Stored stored = assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(store.body(KEY).length, stored.bytes());
+        assertEquals(List.of("PUT none-match"), store.requests());
+        assertStored(entry);
+        assertEquals(List.of(), timing.pauses());
+    }
+
+    @Test
+    @DisplayName("R13 the reply was lost after the commit: reported as mine, exactly one object")
+    void replyLost() {
+        for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
+            store.remove(KEY);
+            store.forgetRequests();
+            store.script(new Fault.AnswerLost(failure));
+            assertInstanceOf(StoreResult.Stored.class, publish());
+            assertEquals(List.of("PUT none-match", "PUT none-match", "HEAD"), store.requests());
+            assertStored(entry);
+        }
+    }
+
+    @Test
+    @DisplayName("R13 the request was lost before the commit: sent again with the same put id, stored")
+    void requestLost() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match"), store.requests());
+        assertEquals(2, timing.pauses().size());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R14 my commit's reply was lost, and another's entry lies on top: recognised as another's, never as mine")
+    void replyLostThenReplaced() {
+        Entry other = entries.entry(entry.id(), 500);
+        store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
+        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertStored(other);
+        store.remove(KEY);
+        store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(entry)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt, and nothing there: unknown, never absent, and a later publish is safe")
+    void neverAnswered() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertEquals(List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"), store.requests());
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer to any attempt, but the last one landed: mine")
+    void lastLanded() {
+        store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("no answer at all, to nothing: unknown")
+    void silence() {
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+    }
+
+    @Test
+    @DisplayName("R2 the same content is there: duplicate, nothing written, one HEAD")
+    void duplicate() {
+        place(entry);
+        byte[] before = store.body(KEY);
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        assertArrayEquals(before, store.body(KEY));
+    }
+
+    @Test
+    @DisplayName("R22 two writers, different bytes, one id: the first stays")
+    void divergent() {
+        Entry other = entries.entry(entry.id(), 700);
+        place(other);
+        assertInstanceOf(StoreResult.Divergent.class, publish());
+        assertStored(other);
+    }
+
+    @Test
+    @DisplayName("the first entry is damaged: replaced by If-Match, whatever its metadata says of another content")
+    void damagedFirst() {
+        store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("the first entry was read as damaged: its metadata is not believed")
+    void suspect() {
+        place(entry);
+        ObjectMarks marks = store.marks(KEY);
+        byte[] body = store.body(KEY);
+        body[body.length / 2] ^= 1;
+        store.place(KEY, body, marks);
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertInstanceOf(StoreResult.Stored.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and not called a duplicate")
+    void cutWithItsMetadata() {
+        for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
+            capabilities.known = writes;
+            place(entry);
+            store.place(KEY, Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3), store.marks(KEY));
+            assertInstanceOf(StoreResult.Stored.class, publish(), writes::toString);
+            assertStored(entry);
+        }
+    }
+
+    @Test
+    @DisplayName("R2 the same content with other metadata, so of another length: a duplicate, by reading it")
+    void duplicateOfAnotherLength() {
+        place(Entry.of(entry.id(), entry.binaries(), Duration.ofHours(3), new EntryMetadata("another", "a producer with a much longer name",
+                Instant.ofEpochSecond(1), List.of("k", "l"), List.of(), "another description of the same kernel")));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET"), store.requests());
+    }
+
+    @Test
+    @DisplayName("K11 B10 an entry of a newer format stays, whatever the server keeps, suspected or not; a damaged one does not")
+    void newerFormat() {
+        for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
+            capabilities.known = writes;
+            for (Existing existing : Existing.values()) {
+                byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE));
+                store.place(KEY, newer, ObjectMarks.NONE);
+                assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
+                assertArrayEquals(newer, store.body(KEY));
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("B10 D6 version or flags of an entry are damaged: no newer format, replaced like any other damage")
+    void damagedVersion() {
+        for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
+            for (int bit = 0; bit < 8; bit++) {
+                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE);
+                damaged[at] ^= (byte) (1 << bit);
+                store.place(KEY, damaged, ObjectMarks.NONE);
+                assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
+                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), Verification.CONTENT_HASH);
+                assertInstanceOf(LoadResult.Hit.class, there, "byte " + at);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("two repair one damaged entry: the second finds the first's work and leaves it")
+    void repairRace() {
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
+    }
+
+    @Test
+    @DisplayName("R13 the reply to a repair was lost: reported as mine")
+    void repairReplyLost() {
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R2 conflicts: again after growing random pauses, at most three times")
+    void conflicts() {
+        Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
+        store.script(conflict, conflict, conflict);
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(3, timing.pauses().size());
+        assertTrue(timing.pauses().stream().allMatch(pause -> pause.compareTo(Duration.ofMillis(200)) <= 0));
+        store.remove(KEY);
+        store.script(conflict, conflict, conflict, conflict);
+        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertEquals(List.of(), store.keys());
+    }
+
+    @Test
+    @DisplayName("R18 what was in the way is deleted meanwhile: created after all")
+    void vanished() {
+        place(entry);
+        store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R3 not allowed, not supported: refused, and the tier is told to be read-only for a while")
+    void refused() {
+        for (StoreFailure failure : List.of(DENIED, NOT_SUPPORTED)) {
+            store.script(new Fault.Lost(failure));
+            assertInstanceOf(StoreResult.Refused.class, publish());
+            assertEquals(failure, pause.reason().orElseThrow());
+            timing.pass(Duration.ofMinutes(5));
+            assertTrue(pause.reason().isEmpty());
+        }
+        assertEquals(List.of(), store.keys());
+    }
+
+    @Test
+    @DisplayName("R3 refused after an attempt without an answer: that one may have landed, so nobody knows")
+    void refusedAfterUnknown() {
+        store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+        assertEquals(DENIED, pause.reason().orElseThrow());
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("nothing was sent: failed, not unknown")
+    void unsent() {
+        store.script(new Fault.Lost(StoreFailure.of(StoreFailure.Kind.SUSPENDED, "left alone")));
+        assertInstanceOf(StoreResult.Failed.class, publish());
+        assertEquals(List.of("PUT none-match"), store.requests());
+    }
+
+    @Test
+    @DisplayName("an answer that never settles ends after a bounded number of requests")
+    void bounded() {
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        for (int i = 0; i < 40; i++) { // damaged by somebody, again and again, just before each replacement
+            store.script(new Fault.Meanwhile(() -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
+        }
+        StoreResult result = publish();
+        assertTrue(result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown, result::toString);
+        assertTrue(store.requests().size() <= 20, () -> store.requests().toString());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Before.class)
+    @DisplayName("any single fault at any step, whatever was there: the answer is true of what is there afterwards")
+    void anyFault(Before before) {
+        for (int step = 0; step < 5; step++) {
+            for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT), new Fault.AnswerLost(ERROR_500))) {
+                store.remove(KEY);
+                prepare(before);
+                List<Object> there = snapshot();
+                store.script(Collections.nCopies(step, new Fault.None()).toArray(Fault[]::new));
+                store.script(fault);
+                StoreResult result = publisher.publish(entry, KEY, Existing.SUSPECT);
+                store.forgetScript();
+                switch (result) {
+                    case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
+                    case StoreResult.Divergent _, StoreResult.Failed _ -> assertEquals(there, snapshot(), result::toString);
+                    case StoreResult.Unknown _ -> { } // says nothing
+                    case StoreResult.Refused refused -> throw new AssertionError("Nobody refused: " + refused);
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Before.class)
+    @DisplayName("any single fault at any step with CREATE_ONLY and with NONE: the answer is true of what is there afterwards")
+    void anyFaultWithLess(Before before) {
+        for (ConditionalWriteSupport known : List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
+            capabilities.known = known;
+            anyFault(before);
+        }
+    }
+
+    @Test
+    @DisplayName("R15 without conditions: a look first, then a plain write; what is there and sound stays")
+    void withoutConditions() {
+        capabilities.known = ConditionalWriteSupport.NONE;
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT"), store.requests());
+        assertStored(entry);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("HEAD"), store.requests());
+        Entry other = entries.entry(entry.id(), 50);
+        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(other, KEY, Existing.TRUSTED));
+        assertStored(entry);
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "GET", "PUT"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R13 without conditions the reply was lost: a look finds out that it is mine, or that it is to be written again")
+    void withoutConditionsReplyLost() {
+        capabilities.known = ConditionalWriteSupport.NONE;
+        store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT", "HEAD"), store.requests());
+        assertStored(entry);
+        store.remove(KEY);
+        store.forgetRequests();
+        store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("HEAD", "PUT", "HEAD", "PUT"), store.requests());
+        store.remove(KEY);
+        store.forgetRequests();
+        for (int i = 0; i < 3; i++) {
+            store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        }
+        assertInstanceOf(StoreResult.Unknown.class, publish());
+        assertEquals(7, store.requests().size());
+    }
+
+    @Test
+    @DisplayName("R15 with create-if-absent alone a damaged entry is overwritten by a plain write")
+    void createOnly() {
+        capabilities.known = ConditionalWriteSupport.CREATE_ONLY;
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R2 a conditional write that is not supported: plain from then on where a trial says so, else read-only")
+    void conditionRefused() {
+        store.script(new Fault.Lost(NOT_SUPPORTED));
+        capabilities.afterTrial = ConditionalWriteSupport.NONE;
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
+        assertTrue(pause.reason().isEmpty());
+        assertStored(entry);
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.forgetRequests();
+        capabilities.afterTrial = ConditionalWriteSupport.FULL;
+        store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
+        assertInstanceOf(StoreResult.Stored.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
+    }
+
+    @Test
+    @DisplayName("R18 a duplicate older than half the retention is written anew with the same content, by If-Match; a newer one is left")
+    void refresh() {
+        place(entry);
+        store.pass(Duration.ofDays(45));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        store.pass(Duration.ofSeconds(1));
+        byte[] before = store.body(KEY);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD", "PUT match"), store.requests());
+        assertEquals(new BucketTierStatistics.Refreshes(1, 0), counters.refreshes());
+        assertTrue(!Arrays.equals(before, store.body(KEY)), "another attempt's mark");
+        assertStored(entry);
+        store.forgetRequests();
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertEquals(List.of("PUT none-match", "HEAD"), store.requests(), "it is new again");
+    }
+
+    @Test
+    @DisplayName("R18 a refresh that fails, or comes too late, is no failure of the publication")
+    void refreshFails() {
+        place(entry);
+        store.pass(Duration.ofDays(60));
+        for (Fault fault : List.of(new Fault.Lost(TIMEOUT), new Fault.Lost(DENIED), new Fault.Conflicting(Fault.Moment.BEFORE))) {
+            store.script(new Fault.None(), new Fault.None(), fault);
+            assertInstanceOf(StoreResult.Duplicate.class, publish());
+        }
+        Entry other = entries.entry(entry.id(), 50);
+        store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(other)));
+        assertInstanceOf(StoreResult.Duplicate.class, publish());
+        assertStored(other);
+        assertEquals(new BucketTierStatistics.Refreshes(0, 2), counters.refreshes());
+        assertTrue(pause.reason().isEmpty());
+    }
+
+    @Test
+    @DisplayName("R18 an old duplicate that was read as damaged, or of a server with less: refreshed as well; divergent, dateless: left")
+    void refreshOtherwise() {
+        place(entry);
+        store.pass(Duration.ofDays(60));
+        assertInstanceOf(StoreResult.Duplicate.class, publisher.publish(entry, KEY, Existing.SUSPECT));
+        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        for (ConditionalWriteSupport known : List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
+            capabilities.known = known;
+            store.pass(Duration.ofDays(60));
+            assertInstanceOf(StoreResult.Duplicate.class, publish());
+            assertEquals("PUT", store.requests().getLast());
+        }
+        assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
+        capabilities.known = ConditionalWriteSupport.FULL;
+        store.pass(Duration.ofDays(60));
+        assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
+        assertStored(entry);
+        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, timing, Seed.random("never"));
+        assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
+        assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
+    }
+
+    private void prepare(Before before) {
+        switch (before) {
+            case NOTHING -> { }
+            case SAME -> place(entry);
+            case OTHER -> place(entries.entry(entry.id(), 321));
+            case DAMAGED -> store.place(KEY, entries.bytes(99), ObjectMarks.NONE);
+        }
+    }
+
+    private List<Object> snapshot() {
+        return store.keys().isEmpty() ? List.of() : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer(), store.marks(KEY));
+    }
+}

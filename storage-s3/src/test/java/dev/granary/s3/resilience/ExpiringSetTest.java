@@ -1,0 +1,51 @@
+package dev.granary.s3.resilience;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.TestTiming;
+import java.time.Duration;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What is remembered for a while. */
+class ExpiringSetTest {
+    private final TestTiming timing = new TestTiming();
+    private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), timing);
+
+    @Test
+    @DisplayName("R12 remembered for the lifetime, not longer, and the oldest goes where there are too many")
+    void lifetime() {
+        set.add("a", set.mark());
+        timing.pass(Duration.ofSeconds(4));
+        assertTrue(set.contains("a"));
+        set.add("b", set.mark());
+        timing.pass(Duration.ofSeconds(1));
+        assertFalse(set.contains("a"));
+        assertTrue(set.contains("b"));
+        for (String next : new String[] {"c", "d", "e"}) {
+            set.add(next, set.mark());
+        }
+        assertFalse(set.contains("b"));
+        assertTrue(set.contains("c"));
+    }
+
+    @Test
+    @DisplayName("what was learned before a removal is not remembered after it")
+    void removal() {
+        long mark = set.mark();
+        set.remove("a");
+        set.add("a", mark);
+        assertFalse(set.contains("a"));
+        set.add("a", set.mark());
+        assertTrue(set.contains("a"));
+    }
+
+    @Test
+    @DisplayName("a lifetime of zero remembers nothing")
+    void off() {
+        ExpiringSet<String> none = new ExpiringSet<>(3, Duration.ZERO, timing);
+        none.add("a", none.mark());
+        assertFalse(none.contains("a"));
+    }
+}

@@ -1,0 +1,172 @@
+package dev.granary.s3.resilience;
+
+import static dev.granary.s3.contract.Fault.ERROR_500;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.TestTiming;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.WriteResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The layers around a transport. */
+class ResilientObjectStoreTest {
+    private final MemoryObjectStore transport = new MemoryObjectStore();
+    private final TestTiming timing = new TestTiming();
+    private final RequestCounters counters = new RequestCounters();
+
+    private ResilientObjectStore store(S3Config.Builder config, MemoryObjectStore behind) {
+        return new ResilientObjectStore(() -> behind, config.build(), timing, counters);
+    }
+
+    private ResilientObjectStore store() {
+        return store(S3Config.builder("bucket"), transport);
+    }
+
+    @Test
+    @DisplayName("a read is tried three times in all, after growing pauses; a write once")
+    void retries() {
+        transport.place("key", new byte[3], ObjectMarks.NONE);
+        Fault lost = new Fault.Lost(ERROR_500);
+        ResilientObjectStore store = store();
+        transport.script(lost, lost);
+        assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        transport.script(lost);
+        assertInstanceOf(HeadResult.Found.class, store.head("key"));
+        assertEquals(3, timing.pauses().size());
+        assertEquals(3, counters.retries.sum());
+        transport.forgetRequests();
+        store = store();
+        transport.script(lost);
+        assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("other", new byte[1], ObjectMarks.NONE));
+        transport.script(lost);
+        assertInstanceOf(WriteResult.Unknown.class, store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE));
+        transport.script(lost);
+        assertInstanceOf(WriteResult.Unknown.class, store.delete("other"));
+        assertEquals(List.of("PUT none-match", "PUT match", "DELETE"), transport.requests());
+    }
+
+    @Test
+    @DisplayName("a failing read ends after three requests")
+    void retriesEnd() {
+        Fault lost = new Fault.Lost(ERROR_500);
+        transport.script(lost, lost, lost, lost);
+        assertInstanceOf(GetResult.Unavailable.class, store().get("key", 10));
+        assertEquals(3, transport.requests().size());
+    }
+
+    @Test
+    @DisplayName("R16 no retry that could end after the deadline")
+    void deadline() {
+        S3Config.Builder config =
+                S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(4)).loadDeadline(Duration.ofSeconds(10));
+        MemoryObjectStore slow = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                timing.pass(Duration.ofSeconds(4));
+                return super.get(key, limit);
+            }
+        };
+        Fault lost = new Fault.Lost(ERROR_500);
+        slow.script(lost, lost, lost);
+        long start = timing.nanos();
+        assertInstanceOf(GetResult.Unavailable.class, store(config, slow).get("key", 10));
+        assertEquals(2, slow.requests().size());
+        assertTrue(timing.nanos() - start <= Duration.ofSeconds(10).toNanos());
+    }
+
+    @Test
+    @DisplayName("R23 a bucket that answers too slowly is left alone too")
+    void slow() {
+        MemoryObjectStore slow = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                timing.pass(Duration.ofMillis(3001));
+                return super.get(key, limit);
+            }
+        };
+        ResilientObjectStore store = store(S3Config.builder("bucket"), slow);
+        for (int i = 0; i < 20; i++) {
+            store.get("key", 10);
+        }
+        assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());
+        assertTrue(slow.requests().size() < 10, () -> slow.requests().toString());
+        assertEquals(20 - slow.requests().size(), counters.unsent.sum());
+    }
+
+    @Test
+    @DisplayName("R17 a thousand threads over four connections: never more than four at once, everyone is served")
+    void bulkhead() throws Exception {
+        AtomicInteger running = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        MemoryObjectStore watched = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                LockSupport.parkNanos(100_000); // so that others would come in, if they could
+                GetResult result = super.get(key, limit);
+                running.decrementAndGet();
+                return result;
+            }
+        };
+        ResilientObjectStore store = store(S3Config.builder("bucket").maxConnections(4).loadDeadline(Duration.ofMinutes(2)), watched);
+        List<Future<GetResult>> results = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < 1000; i++) {
+                results.add(threads.submit(() -> store.get("key", 10)));
+            }
+            for (Future<GetResult> result : results) {
+                assertInstanceOf(GetResult.Absent.class, result.get());
+            }
+        }
+        assertTrue(most.get() <= 4, () -> "at once: " + most);
+        assertEquals(1000, counters.get.sum());
+    }
+
+    @Test
+    @DisplayName("R17 who cannot wait any longer for a connection is told so, and no request is sent for it")
+    void busy() throws Exception {
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        MemoryObjectStore stuck = new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                inside.countDown();
+                try {
+                    leave.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+                return super.get(key, limit);
+            }
+        };
+        ResilientObjectStore store = store(S3Config.builder("bucket").maxConnections(1)
+                .requestTimeout(Duration.ofMillis(100)).loadDeadline(Duration.ofMillis(110)), stuck);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<GetResult> first = threads.submit(() -> store.get("key", 10));
+            inside.await();
+            assertInstanceOf(WriteResult.NotSent.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE));
+            leave.countDown();
+            assertInstanceOf(GetResult.Absent.class, first.get());
+        }
+        assertEquals(0, counters.put.sum());
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, store.breaker());
+    }
+}

@@ -1,0 +1,91 @@
+package dev.granary.s3.resilience;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.TrafficCounter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** When a bucket counts as silent; the times are said, not waited for. */
+class SilenceClockTest {
+    private static final long LIMIT = 20;
+    private static final StoreFailure UNREACHABLE = StoreFailure.of(StoreFailure.Kind.UNREACHABLE, "nobody there");
+
+    private final TrafficCounter traffic = new TrafficCounter();
+    private final SilenceClock silence = new SilenceClock(LIMIT, traffic);
+
+    /** A request that is not the last of its kind. */
+    private boolean isOverAfter(StoreFailure failure, long start, long now) {
+        return silence.isOver(Optional.of(failure), start, now, false);
+    }
+
+    private void answer() {
+        assertFalse(silence.isOver(Optional.empty(), 0, 0, true));
+    }
+
+    @Test
+    @DisplayName("S5 A9 silence begins when the first request without an answer was sent, and is over the limit once it has lasted that long")
+    void lasts() {
+        answer();
+        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 110));
+        assertFalse(isOverAfter(UNREACHABLE, 111, 119));
+        assertTrue(isOverAfter(Fault.TIMEOUT, 112, 100 + LIMIT));
+        assertTrue(isOverAfter(UNREACHABLE, 200, 201), "still the same silence");
+    }
+
+    @Test
+    @DisplayName("S5 A9 an answer ends the silence, and so does a failure that the server has told; another one begins at its own first request")
+    void answers() {
+        for (Optional<StoreFailure> answer : List.of(Optional.<StoreFailure>empty(), Optional.of(Fault.ERROR_500), Optional.of(Fault.RESET),
+                Optional.of(new StoreFailure(StoreFailure.Kind.TIMEOUT, 504, "", "a proxy waited too long")))) {
+            answer();
+            assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
+            assertFalse(silence.isOver(answer, 101, 300, true), answer::toString);
+            assertFalse(isOverAfter(Fault.TIMEOUT, 310, 329), answer::toString);
+            assertTrue(isOverAfter(Fault.TIMEOUT, 311, 330), answer::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("S5 progress of another request ends the silence: it is counted anew from the request that failed since")
+    void progress() {
+        answer();
+        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 119));
+        traffic.progressed();
+        assertFalse(isOverAfter(Fault.TIMEOUT, 105, 124));
+        assertTrue(isOverAfter(Fault.TIMEOUT, 106, 125));
+    }
+
+    @Test
+    @DisplayName("S5 A9 of a bucket that was never heard one request without an answer is enough, unless it is sent again or nobody was reached")
+    void neverHeard() {
+        assertFalse(isOverAfter(Fault.TIMEOUT, 100, 101), "sent again");
+        assertFalse(silence.isOver(Optional.of(UNREACHABLE), 100, 101, true), "the breaker counts these");
+        assertFalse(silence.isOver(Optional.of(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "no client")), 100, 101, true));
+        assertTrue(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+        answer();
+        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 200, 201, true), "it was heard since");
+    }
+
+    @Test
+    @DisplayName("S5 progress of a request without any answer shows that the bucket is there")
+    void heardByProgress() {
+        traffic.progressed();
+        assertFalse(silence.isOver(Optional.of(Fault.TIMEOUT), 100, 101, true));
+    }
+
+    @Test
+    @DisplayName("S5 A9 packs: silence lasts for 20 s, or four times the stall limit where that is less")
+    void ofPacks() {
+        assertEquals(Duration.ofSeconds(20), S3Config.builder("bucket").build().forPacks().silence());
+        assertEquals(Duration.ofSeconds(2), S3Config.builder("bucket").stallTimeout(Duration.ofMillis(500)).build().forPacks().silence());
+    }
+}

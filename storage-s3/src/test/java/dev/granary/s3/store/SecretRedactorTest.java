@@ -1,0 +1,63 @@
+package dev.granary.s3.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Locale;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Runs of letters and digits in messages. */
+class SecretRedactorTest {
+    private static final String LOWER = "abcdefghijklmnopqrstuvwxyz";
+
+    @Test
+    @DisplayName("S11 a run of 32 characters with both cases and a digit is hidden, wherever they stand in it; others stay")
+    void runs() {
+        for (String token : new String[] {"1A" + LOWER + "abcd", LOWER + "abcdA1", LOWER + "1A++//=="}) {
+            assertEquals("<[hidden]> and [hidden]", SecretRedactor.withoutTokens("<" + token + "> and " + token));
+        }
+        for (String plain : new String[] {"1A" + LOWER + "abc", LOWER + "abcdef", LOWER + "12345678", LOWER.toUpperCase(Locale.ROOT) + "12345678", LOWER + "ABCDEFGH", LOWER + "$A1 \\"}) {
+            assertEquals(plain, SecretRedactor.withoutTokens(plain));
+        }
+    }
+
+    @Test
+    @DisplayName("F12 a long run that is no token is looked at in linear time")
+    void linear() {
+        Counted text = new Counted("a".repeat(4096));
+        assertEquals(text.text, SecretRedactor.withoutTokens(text));
+        assertTrue(text.looks < 3 * 4096, () -> text.looks + " characters were looked at");
+    }
+
+    /** A text that counts how many of its characters were looked at. */
+    private static final class Counted implements CharSequence {
+        private final String text;
+        private long looks;
+
+        Counted(String text) {
+            this.text = text;
+        }
+
+        @Override
+        public int length() {
+            return text.length();
+        }
+
+        @Override
+        public char charAt(int index) {
+            looks++;
+            return text.charAt(index);
+        }
+
+        @Override
+        public CharSequence subSequence(int start, int end) {
+            return text.subSequence(start, end);
+        }
+
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+}
