@@ -2,8 +2,8 @@ package dev.granary.it;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import dev.granary.coordinator.cli.Main;
-import dev.granary.coordinator.demo.LowerCaches;
+import dev.granary.cli.Main;
+import dev.granary.demo.LowerCaches;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

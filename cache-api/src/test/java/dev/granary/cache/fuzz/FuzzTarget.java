@@ -1,8 +1,11 @@
 package dev.granary.cache.fuzz;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.util.List;
 import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * A parser under fuzzing.
@@ -38,6 +41,11 @@ public record FuzzTarget(
         return new FuzzTarget(name, seeds, List.of(), UnaryOperator.identity(), Set.of(), 64, parser);
     }
 
+    /** Texts as inputs. */
+    public static List<byte[]> texts(String... texts) {
+        return Stream.of(texts).map(text -> text.getBytes(UTF_8)).toList();
+    }
+
     /** With a repair of checksums. */
     public FuzzTarget repaired(UnaryOperator<byte[]> with) {
         return new FuzzTarget(name, seeds, dictionary, with, documented, bytesPerByte, parser);
@@ -45,7 +53,7 @@ public record FuzzTarget(
 
     /** With more pieces in the dictionary, as text. */
     public FuzzTarget words(List<String> words) {
-        List<byte[]> bytes = words.stream().map(word -> word.getBytes(java.nio.charset.StandardCharsets.UTF_8)).toList();
+        List<byte[]> bytes = words.stream().map(word -> word.getBytes(UTF_8)).toList();
         return new FuzzTarget(name, seeds, bytes, repair, documented, bytesPerByte, parser);
     }
 

@@ -2,9 +2,9 @@ package dev.granary.coordinator.lookup;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
-import java.time.Duration;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.OpenLayer;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -1,0 +1,17 @@
+package dev.granary.benchmarks.bucket;
+
+import software.amazon.awssdk.core.sync.ResponseTransformer;
+import software.amazon.awssdk.services.s3.S3Client;
+
+/** Reads by the SDK's synchronous client. */
+record BlockingReader(S3Client client, String bucket) implements ObjectReader {
+    @Override
+    public long read(String key) {
+        return client.getObject(request -> request.bucket(bucket).key(key), ResponseTransformer.toBytes()).asByteArrayUnsafe().length;
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+}

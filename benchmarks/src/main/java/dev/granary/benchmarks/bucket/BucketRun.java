@@ -1,0 +1,51 @@
+package dev.granary.benchmarks.bucket;
+
+import dev.granary.benchmarks.Report;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * The measures of one run, one after the other, on one server.
+ *
+ * @param settings what is measured
+ * @param workplace where
+ * @param ways the server
+ * @param report takes the sections
+ */
+record BucketRun(Settings settings, Workplace workplace, Ways ways, Report report) {
+    /** Measures all that is wanted; each section is reported when it is complete. */
+    void play() throws Exception {
+        Set<Measure> measures = settings.measures();
+        report.heading(
+                String.format(Locale.ROOT, "Bucket tier: seed %d, server %s on the loopback interface", settings.seed(), ways.server()),
+                "Directly, and through a proxy that holds back each request: "
+                        + String.join(", ", ways.all().stream().skip(1).map(Way::label).toList()) + ".");
+        if (measures.contains(Measure.WARM)) {
+            warm();
+        }
+        if (measures.contains(Measure.LOOSE)) {
+            report.add(new LooseMeasure(settings, workplace).run(ways.firstTwo()));
+        }
+        if (measures.contains(Measure.TRANSPORTS)) {
+            TransportsMeasure transports = new TransportsMeasure(settings, workplace);
+            transports.fill(ways.direct());
+            report.add(transports.first(ways.direct()));
+            for (Way way : ways.firstTwo()) {
+                report.add(transports.throughput(way));
+            }
+        }
+        if (measures.contains(Measure.FLEET)) {
+            new FleetMeasure(settings, workplace).run(ways.delayed()).forEach(report::add);
+        }
+    }
+
+    private void warm() throws Exception {
+        Material material = Material.workload(settings.content(), settings.seed(), settings.entries());
+        long packBytes = new Filling(ways.direct(), workplace).all(material);
+        report.heading(String.format(Locale.ROOT, "Workload: %,d entries of %,d MB, log-normal, median 32 KiB, content %s; packs of %,d MB",
+                material.count(), material.bytes() / 1_000_000, settings.content().name().toLowerCase(Locale.ROOT), packBytes / 1_000_000));
+        for (Way way : ways.all()) {
+            report.add(new WarmMeasure(settings, workplace, way, material, packBytes).run());
+        }
+    }
+}

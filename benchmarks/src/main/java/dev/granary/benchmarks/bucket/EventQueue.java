@@ -1,0 +1,56 @@
+package dev.granary.benchmarks.bucket;
+
+import java.util.Arrays;
+
+/** What happens next, by its time: a binary heap of numbers, since there are many millions. Not thread-safe. */
+final class EventQueue {
+    private static final int SLOT_BITS = 24;
+
+    private long[] heap = new long[1024];
+    private int size;
+
+    /** Adds that something happens to {@code slot}, a number below 2^24, at that time. */
+    void add(long micros, int slot) {
+        if (size == heap.length) {
+            heap = Arrays.copyOf(heap, 2 * size);
+        }
+        long event = (micros << SLOT_BITS) | slot;
+        int at = size++;
+        while (at > 0 && heap[(at - 1) / 2] > event) {
+            heap[at] = heap[(at - 1) / 2];
+            at = (at - 1) / 2;
+        }
+        heap[at] = event;
+    }
+
+    boolean isEmpty() {
+        return size == 0;
+    }
+
+    /** Takes the first event out; {@link #micros} and {@link #slot} say what it is. */
+    long poll() {
+        long first = heap[0];
+        long last = heap[--size];
+        int at = 0;
+        for (int child = 1; child < size; child = 2 * at + 1) {
+            if (child + 1 < size && heap[child + 1] < heap[child]) {
+                child++;
+            }
+            if (heap[child] >= last) {
+                break;
+            }
+            heap[at] = heap[child];
+            at = child;
+        }
+        heap[at] = last;
+        return first;
+    }
+
+    static long micros(long event) {
+        return event >>> SLOT_BITS;
+    }
+
+    static int slot(long event) {
+        return (int) event & ((1 << SLOT_BITS) - 1);
+    }
+}

@@ -1,0 +1,74 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.benchmarks.Report;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * The measures of one run, one after the other.
+ *
+ * @param settings what is measured
+ * @param workplace where
+ * @param report takes the sections
+ */
+record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
+    private static final long SPARE_CAPACITY = 64 << 20;
+
+    /** Measures all that is wanted; each section is reported when it is complete. */
+    void play() throws Exception {
+        Set<Measure> measures = settings.measures();
+        Material material = Material.workload(settings.seed(), settings.entries());
+        report.heading(
+                String.format(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm",
+                        settings.seed(), material.count(), material.bytes() / 1_000_000),
+                "The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.",
+                "Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
+        if (measures.contains(Measure.GET) || measures.contains(Measure.PUT) || measures.contains(Measure.OPEN)) {
+            filled(material);
+        }
+        if (measures.contains(Measure.EVICT)) {
+            EvictMeasure evict = new EvictMeasure(settings, workplace);
+            evict.run();
+            report.add(evict.section());
+        }
+        if (measures.contains(Measure.OPEN)) {
+            OpenMeasure open = new OpenMeasure(settings, workplace);
+            open.run();
+            report.add(open.section());
+        }
+        if (measures.contains(Measure.DRIVER)) {
+            DriverMeasure driver = new DriverMeasure(settings, workplace);
+            driver.run();
+            report.add(driver.section());
+        }
+    }
+
+    /** What is measured on stores that hold all of the workload. */
+    private void filled(Material material) throws Exception {
+        Path parent = workplace.directory("filled");
+        long capacity = 2 * material.bytes() + SPARE_CAPACITY;
+        GetMeasure get = new GetMeasure(settings, workplace);
+        TwoReaders two = new TwoReaders(settings, workplace);
+        PutMeasure put = new PutMeasure(settings, workplace);
+        boolean gets = settings.measures().contains(Measure.GET);
+        try (OpenStores stores = OpenStores.open(settings.owners(), parent, capacity)) {
+            put.fill(stores, material);
+            if (gets) {
+                get.run(stores, material);
+            }
+        }
+        if (gets) {
+            two.run(parent, capacity);
+            report.add(GetSection.of(settings, get, two));
+        }
+        if (settings.measures().contains(Measure.PUT)) {
+            report.add(put.section());
+        }
+        if (settings.measures().contains(Measure.OPEN)) {
+            FirstOpenMeasure first = new FirstOpenMeasure(settings, workplace);
+            first.run(parent, capacity);
+            report.add(first.section());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.benchmarks.Goal;
+import dev.granary.benchmarks.Section;
+import dev.granary.cache.Id;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SplittableRandom;
+
+/**
+ * Stores into full stores. They are filled to a capacity of a quarter of the workload, then all of the workload is put, with one look-up
+ * after each put, Zipf-distributed over as many of the latest entries as fit.
+ */
+final class EvictMeasure {
+    private static final int STEADY_FRACTION = 500;
+    private static final int FRACTION = 4;
+    private static final int PART = 500;
+    private static final double RATE_GOAL = 1.5;
+    private static final double DISK_GOAL = 1.10;
+
+    private final Settings settings;
+    private final Workplace workplace;
+    private final Map<Candidate, Bounded> stores = new EnumMap<>(Candidate.class);
+    private final Rounds rates = new Rounds();
+    private final Rounds diskToLive = new Rounds();
+    private final Rounds hitPercents = new Rounds();
+
+    EvictMeasure(Settings settings, Workplace workplace) {
+        this.settings = settings;
+        this.workplace = workplace;
+    }
+
+    void run() throws IOException, InterruptedException {
+        Path parent = workplace.directory("evict");
+        int filling = Math.max(1, settings.entries() / FRACTION);
+        Material material = Material.workload(settings.seed(), filling + settings.entries());
+        long capacity = Material.workload(settings.seed(), filling).bytes();
+        for (Candidate owner : settings.owners()) {
+            stores.put(owner, new Bounded(owner, owner.open(parent, capacity), capacity));
+        }
+        fill(material, filling);
+        Zipf zipf = new Zipf(filling, new SplittableRandom(settings.seed()));
+        for (int round = 0; round < settings.rounds(); round++) {
+            workplace.say("put and evict, round " + (round + 1) + " of " + settings.rounds());
+            int from = filling + (int) ((long) settings.entries() * round / settings.rounds());
+            int to = filling + (int) ((long) settings.entries() * (round + 1) / settings.rounds());
+            List<Item> items = material.items(from, to);
+            List<Id> asked = new ArrayList<>();
+            for (int i = from; i < to; i++) {
+                asked.add(Material.id(i - zipf.next()));
+            }
+            for (Candidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
+                Bounded store = of(owner);
+                rates.add(owner, putsPerSecond(store, items, asked));
+                sample(owner, parent);
+                workplace.settle();
+            }
+        }
+        for (Bounded store : stores.values()) {
+            store.close();
+        }
+    }
+
+    Section section() {
+        Section section = new Section("evict", "put + evict + get on a full store; medians of " + settings.rounds() + " rounds",
+                new Section.Column("putsPerSecond", "puts/s", 0), new Section.Column("ratio", "/ raw", 2),
+                new Section.Column("diskToLiveMax", "disk/live max", 2), new Section.Column("diskToLiveLast", "last", 2),
+                new Section.Column("hitPercent", "gets hit %", 1));
+        for (Candidate owner : settings.owners()) {
+            section.row(owner.label(), rates.median(owner), rates.ratioToRaw(owner), diskToLive.max(owner), diskToLive.last(owner),
+                    hitPercents.last(owner));
+        }
+        section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(Candidate.TIER)));
+        section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(Candidate.TIER)));
+        section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round, as soon as the disk does not change while they are counted. "
+                + "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
+        return section;
+    }
+
+    private void fill(Material material, int filling) throws IOException, InterruptedException {
+        for (int from = 0; from < filling; from += PART) {
+            workplace.say("filling before put and evict, " + from + " of " + filling);
+            List<Item> items = material.items(from, Math.min(filling, from + PART));
+            for (Bounded store : stores.values()) {
+                for (Item item : items) {
+                    store.put(item);
+                }
+            }
+        }
+        workplace.settle();
+    }
+
+    private static double putsPerSecond(Bounded store, List<Item> items, List<Id> asked) throws IOException {
+        long start = System.nanoTime();
+        for (int i = 0; i < items.size(); i++) {
+            store.put(items.get(i));
+            store.get(asked.get(i));
+        }
+        return items.size() * 1e9 / (System.nanoTime() - start);
+    }
+
+    private void sample(Candidate owner, Path parent) throws IOException, InterruptedException {
+        long before;
+        long live;
+        long after = Workplace.allocatedBytes(owner.directory(parent));
+        do { // what evicts in the background would be seen with the disk of before and the entries of after
+            before = after;
+            live = of(owner).liveBytes();
+            after = Workplace.allocatedBytes(owner.directory(parent));
+        } while (Math.abs(after - before) > before / STEADY_FRACTION);
+        diskToLive.add(owner, (double) after / live);
+        hitPercents.add(owner, of(owner).hitPercent());
+    }
+
+    private Bounded of(Candidate owner) {
+        return Objects.requireNonNull(stores.get(owner));
+    }
+}

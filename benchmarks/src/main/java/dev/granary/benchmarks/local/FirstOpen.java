@@ -1,0 +1,28 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.cache.Id;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** Runs in a new process: opens one candidate, gets one entry, and says how many milliseconds that took, the start of the JVM apart. */
+final class FirstOpen {
+    private FirstOpen() {}
+
+    /** Arguments: where native libraries go, parent directory, candidate, capacity. */
+    public static void main(String[] arguments) throws IOException {
+        Path parent = Path.of(arguments[1]);
+        Candidate candidate = Candidate.valueOf(arguments[2]);
+        long capacity = Long.parseLong(arguments[3]);
+        Id id = Material.id(0);
+        long start = System.nanoTime();
+        NativeLibraries.unpackInto(Path.of(arguments[0]));
+        try (Store store = candidate.open(parent, capacity); Store.Reader reader = store.reader(candidate)) {
+            long found = reader.get(id);
+            double millis = (System.nanoTime() - start) / 1e6;
+            if (found == Store.Reader.ABSENT) {
+                throw new IOException("no hit");
+            }
+            System.out.println(millis);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.granary.benchmarks.local;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.benchmarks.Goal;
+import dev.granary.benchmarks.Section;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** Opening the filled stores, and the first verified look-up, each time in a new JVM. */
+final class FirstOpenMeasure {
+    private static final double GOAL_MILLIS = 100;
+
+    private final Settings settings;
+    private final Workplace workplace;
+    private final Rounds millis = new Rounds();
+
+    FirstOpenMeasure(Settings settings, Workplace workplace) {
+        this.settings = settings;
+        this.workplace = workplace;
+    }
+
+    /** Measures on the stores under {@code parent}, which nobody has open. */
+    void run(Path parent, long capacity) throws IOException, InterruptedException {
+        for (int round = 0; round < settings.rounds(); round++) {
+            workplace.say("first open in a new JVM, round " + (round + 1) + " of " + settings.rounds());
+            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
+                millis.add(candidate, start(candidate, parent, capacity));
+            }
+        }
+    }
+
+    Section section() {
+        Section section = new Section("first-open", "first open and first get in a new JVM, start of the JVM apart; medians of "
+                + settings.rounds(), new Section.Column("millis", "ms", 0), new Section.Column("ratio", "/ raw", 2));
+        for (Candidate candidate : settings.candidates()) {
+            section.row(candidate.label(), millis.median(candidate), millis.ratioToRaw(candidate));
+        }
+        section.goal(new Goal("first open in a new JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, millis.median(Candidate.TIER)));
+        return section;
+    }
+
+    private double start(Candidate candidate, Path parent, long capacity) throws IOException, InterruptedException {
+        Process process = workplace.start(FirstOpen.class, parent.toString(), candidate.name(), Long.toString(capacity));
+        try (BufferedReader out = process.inputReader(UTF_8)) {
+            String line = out.readLine();
+            process.waitFor();
+            if (line == null) {
+                throw new IOException(candidate.label() + " does not open: " + workplace.errors());
+            }
+            return Double.parseDouble(line);
+        }
+    }
+}

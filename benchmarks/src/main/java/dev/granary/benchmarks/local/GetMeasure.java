@@ -1,0 +1,134 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.benchmarks.Section;
+import dev.granary.cache.Id;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/** Look-ups in filled stores, the page cache warm: of all sizes, of about 32 KiB, and of all sizes by two threads. */
+final class GetMeasure {
+    private static final int WARM_ROUNDS = 3;
+    private static final int LEAST_GETS = 2000;
+
+    private final Settings settings;
+    private final Workplace workplace;
+    private final Rounds all = new Rounds();
+    private final Rounds allProcessor = new Rounds();
+    private final Rounds typical = new Rounds();
+    private final Rounds twoThreads = new Rounds();
+    private @Nullable MemoryLimit limit;
+
+    GetMeasure(Settings settings, Workplace workplace) {
+        this.settings = settings;
+        this.workplace = workplace;
+    }
+
+    void run(OpenStores stores, Material material) throws IOException, InterruptedException {
+        Map<Candidate, List<Store.Reader>> readers = new EnumMap<>(Candidate.class);
+        for (Candidate candidate : settings.candidates()) {
+            Store store = stores.of(candidate);
+            readers.put(candidate, List.of(store.reader(candidate), store.reader(candidate)));
+        }
+        MemoryLimit memory = new MemoryLimit(workplace.directory("limit"), material.sizes(), settings.seed());
+        limit = memory;
+        List<Id> ids = material.ids();
+        List<Id> typicalIds = repeated(material.typicalIds());
+        for (int round = 0; round < WARM_ROUNDS + settings.rounds(); round++) {
+            workplace.say("get, round " + (round + 1) + " of " + (WARM_ROUNDS + settings.rounds()));
+            List<Id> order = shuffled(ids, 2L * round);
+            List<Id> other = shuffled(ids, 2L * round + 1);
+            List<Id> typicalOrder = shuffled(typicalIds, round);
+            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
+                List<Store.Reader> own = Objects.requireNonNull(readers.get(candidate));
+                long before = OutsideHeap.bytes();
+                Stopwatch.Micros allMicros = microsEach(order, own.getFirst());
+                double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst()).wall();
+                OutsideHeap.letGo(candidate, before);
+                double threadMicros = microsOfTwo(own, order, other);
+                OutsideHeap.letGo(candidate, before);
+                if (round >= WARM_ROUNDS) {
+                    all.add(candidate, allMicros.wall());
+                    allProcessor.add(candidate, allMicros.processor());
+                    typical.add(candidate, typicalMicros);
+                    twoThreads.add(candidate, threadMicros);
+                }
+            }
+            memory.round(round, round < WARM_ROUNDS ? Double.NaN : all.last(Candidate.RAW));
+        }
+        for (List<Store.Reader> own : readers.values()) {
+            for (Store.Reader reader : own) {
+                reader.close();
+            }
+        }
+        memory.close();
+    }
+
+    /** Adds what no store can be faster than. */
+    void limitRow(Section section) {
+        if (limit != null) {
+            limit.row(section);
+        }
+    }
+
+    /** The figures of a candidate: in the order of the columns of {@link GetSection}. */
+    double[] figures(Candidate candidate) {
+        return new double[] {
+            all.median(candidate), all.ratioToRaw(candidate), allProcessor.ratioToRaw(candidate),
+            typical.median(candidate), typical.ratioToRaw(candidate), twoThreads.median(candidate), twoThreads.ratioToRaw(candidate)
+        };
+    }
+
+    double ratioOfTier() {
+        return all.ratioToRaw(Candidate.TIER);
+    }
+
+    private static Stopwatch.Micros microsEach(List<Id> ids, Store.Reader reader) throws IOException {
+        Stopwatch stopwatch = new Stopwatch();
+        for (Id id : ids) {
+            if (reader.get(id) == Store.Reader.ABSENT) {
+                throw new IOException("no hit: " + id);
+            }
+        }
+        return stopwatch.each(ids.size());
+    }
+
+    /** The mean of two threads that read at once, each in its own order. */
+    private static double microsOfTwo(List<Store.Reader> readers, List<Id> order, List<Id> other) throws IOException, InterruptedException {
+        double[] micros = new double[1];
+        List<IOException> problems = Collections.synchronizedList(new ArrayList<>());
+        Thread second = Thread.ofPlatform().start(() -> {
+            try {
+                micros[0] = microsEach(other, readers.getLast()).wall();
+            } catch (IOException e) {
+                problems.add(e);
+            }
+        });
+        double mine = microsEach(order, readers.getFirst()).wall();
+        second.join();
+        if (!problems.isEmpty()) {
+            throw problems.getFirst();
+        }
+        return (mine + micros[0]) / 2;
+    }
+
+    private List<Id> shuffled(List<Id> ids, long salt) {
+        List<Id> order = new ArrayList<>(ids);
+        Collections.shuffle(order, new Random(settings.seed() * 1009 + salt));
+        return order;
+    }
+
+    private static List<Id> repeated(List<Id> ids) {
+        List<Id> repeated = new ArrayList<>(ids);
+        while (!ids.isEmpty() && repeated.size() < LEAST_GETS) {
+            repeated.addAll(ids);
+        }
+        return repeated;
+    }
+}

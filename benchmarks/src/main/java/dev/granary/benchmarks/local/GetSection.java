@@ -1,0 +1,35 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.benchmarks.Goal;
+import dev.granary.benchmarks.Section;
+import java.util.Arrays;
+
+/** The table of the look-ups. */
+final class GetSection {
+    private static final double RATIO_GOAL = 0.40;
+    private static final double READERS_GOAL = 1.6;
+
+    private GetSection() {}
+
+    static Section of(Settings settings, GetMeasure get, TwoReaders two) {
+        Section section = new Section("get", "get, mean of an entry; medians of " + settings.rounds() + " rounds",
+                new Section.Column("allMicros", "all us", 1), new Section.Column("allRatio", "/ raw", 2),
+                new Section.Column("allProcessorRatio", "cpu / raw", 2),
+                new Section.Column("typicalMicros", "32K us", 1), new Section.Column("typicalRatio", "/ raw", 2),
+                new Section.Column("twoThreadsMicros", "2 thr us", 1), new Section.Column("twoThreadsRatio", "/ raw", 2),
+                new Section.Column("twoProcesses", "2 proc x", 2, "no"));
+        for (Candidate candidate : settings.candidates()) {
+            double[] figures = get.figures(candidate);
+            double[] all = Arrays.copyOf(figures, figures.length + 1);
+            all[figures.length] = two.speedup(candidate);
+            section.row(candidate.label(), all);
+        }
+        get.limitRow(section);
+        section.goal(new Goal("get / raw, all sizes", Goal.Bound.AT_MOST, RATIO_GOAL, get.ratioOfTier()));
+        section.goal(new Goal("two reading processes x one", Goal.Bound.AT_LEAST, READERS_GOAL, two.speedup(Candidate.TIER)));
+        section.note("all: all sizes; cpu: the processor time of the same, without what others took of the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of two threads of one process. "
+                + "2 proc: gets of two processes together, times those of one; no: two processes cannot share it. "
+                + "(copied): what no store that hands on a verified copy can be faster than: as many bytes, copied from a mapping into a warm buffer and checksummed there");
+        return section;
+    }
+}

@@ -1,0 +1,85 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.benchmarks.Goal;
+import dev.granary.benchmarks.Section;
+import dev.granary.cache.Id;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+
+/** Opening a store of very many tiny entries in a warm process, and the first verified look-up in it: of the tier and of LMDB. */
+final class OpenMeasure {
+    private static final int WARM_ROUNDS = 10;
+    private static final int PART = 50_000;
+    private static final double GOAL_MILLIS = 1;
+
+    private final Settings settings;
+    private final Workplace workplace;
+    private final List<Candidate> owners;
+    private final Rounds opened = new Rounds();
+    private final Rounds got = new Rounds();
+
+    OpenMeasure(Settings settings, Workplace workplace) {
+        this.settings = settings;
+        this.workplace = workplace;
+        this.owners = settings.owners().stream().filter(owner -> owner == Candidate.TIER || owner == Candidate.LMDB).toList();
+    }
+
+    void run() throws IOException, InterruptedException {
+        Path parent = workplace.directory("open");
+        Material material = Material.tiny(settings.seed(), settings.openEntries());
+        for (Candidate owner : owners) {
+            fill(owner, parent, material);
+        }
+        workplace.settle();
+        SplittableRandom random = new SplittableRandom(settings.seed());
+        for (int round = 0; round < WARM_ROUNDS + 3 * settings.rounds(); round++) {
+            Id id = Material.id(random.nextInt(material.count()));
+            for (Candidate owner : Rounds.turn(owners, settings.seed(), round)) {
+                long start = System.nanoTime();
+                try (Store store = owner.open(parent, capacity()); Store.Reader reader = store.reader(owner)) {
+                    long open = System.nanoTime();
+                    long found = reader.get(id);
+                    long end = System.nanoTime();
+                    if (found == Store.Reader.ABSENT) {
+                        throw new IOException(owner.label() + ": no hit: " + id);
+                    }
+                    if (round >= WARM_ROUNDS) {
+                        opened.add(owner, (open - start) / 1e6);
+                        got.add(owner, (end - start) / 1e6);
+                    }
+                }
+            }
+        }
+    }
+
+    Section section() {
+        Section section = new Section("open", String.format(Locale.ROOT,
+                "open a store of %,d tiny entries in a warm JVM, and the first get; medians", settings.openEntries()),
+                new Section.Column("openMillis", "open ms", 3), new Section.Column("openAndGetMillis", "open + get ms", 3));
+        for (Candidate owner : owners) {
+            section.row(owner.label(), opened.median(owner), got.median(owner));
+        }
+        section.goal(new Goal("open + first get, warm JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, got.median(Candidate.TIER)));
+        return section;
+    }
+
+    private void fill(Candidate owner, Path parent, Material material) throws IOException {
+        try (Store store = owner.open(parent, capacity())) {
+            for (int from = 0; from < material.count(); from += PART) {
+                workplace.say("filling " + owner.label() + " with tiny entries, " + from + " of " + material.count());
+                int to = Math.min(material.count(), from + PART);
+                for (int i = from; i < to; i++) {
+                    store.put(material.item(i));
+                }
+            }
+        }
+    }
+
+    /** Nothing reaches it. */
+    private long capacity() {
+        return (1L << 30) + 1024L * settings.openEntries();
+    }
+}

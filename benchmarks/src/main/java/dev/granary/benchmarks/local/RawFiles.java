@@ -1,0 +1,78 @@
+package dev.granary.benchmarks.local;
+
+import dev.granary.cache.Id;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.HashSet;
+import java.util.Set;
+
+/** A file per entry, written aside and renamed, read into one buffer again and again. */
+final class RawFiles implements Store {
+    private final Path directory;
+    private final Path aside;
+    private final Set<String> shards = new HashSet<>();
+
+    RawFiles(Path directory) {
+        this.directory = directory;
+        this.aside = directory.resolve("aside");
+    }
+
+    @Override
+    public void put(Item item) throws IOException {
+        String hex = item.id().hash().hex();
+        if (shards.add(hex.substring(0, 2))) {
+            Files.createDirectories(directory.resolve(hex.substring(0, 2)));
+        }
+        Files.write(aside, item.frame());
+        Files.move(aside, file(item.id()), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    @Override
+    public void remove(Id id) throws IOException {
+        Files.delete(file(id));
+    }
+
+    @Override
+    public Reader reader(Candidate how) {
+        ByteBuffer buffer = Frames.buffer();
+        MemorySegment memory = MemorySegment.ofBuffer(buffer);
+        return how == Candidate.RAW_VERIFIED ? id -> verified(id, buffer, memory) : id -> read(id, buffer);
+    }
+
+    @Override
+    public Candidate owner() {
+        return Candidate.RAW;
+    }
+
+    @Override
+    public void close() {}
+
+    private long verified(Id id, ByteBuffer buffer, MemorySegment memory) throws IOException {
+        long length = read(id, buffer);
+        return length == Reader.ABSENT ? length : Frames.verified(memory.asSlice(0, length), id);
+    }
+
+    private long read(Id id, ByteBuffer buffer) throws IOException {
+        try (FileChannel channel = FileChannel.open(file(id), StandardOpenOption.READ)) {
+            buffer.clear();
+            while (channel.read(buffer) > 0) {
+                // to the end
+            }
+            return buffer.position();
+        } catch (NoSuchFileException e) {
+            return Reader.ABSENT;
+        }
+    }
+
+    private Path file(Id id) {
+        String hex = id.hash().hex();
+        return directory.resolve(hex.substring(0, 2)).resolve(hex);
+    }
+}

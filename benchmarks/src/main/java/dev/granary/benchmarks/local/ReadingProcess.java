@@ -1,0 +1,60 @@
+package dev.granary.benchmarks.local;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Id;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/**
+ * Runs in a new process: opens one candidate and reads all entries in an order of its own. Reads for as many milliseconds as each line of
+ * its input says, and answers with gets per second; ends with its input.
+ */
+final class ReadingProcess {
+    private static final int WARM_PASSES = 2;
+
+    private ReadingProcess() {}
+
+    /** Arguments: where native libraries go, parent directory, candidate, capacity, number of entries, seed of the order. */
+    public static void main(String[] arguments) throws IOException {
+        NativeLibraries.unpackInto(Path.of(arguments[0]));
+        Candidate candidate = Candidate.valueOf(arguments[2]);
+        List<Id> ids = new ArrayList<>(IntStream.range(0, Integer.parseInt(arguments[4])).mapToObj(Material::id).toList());
+        Collections.shuffle(ids, new Random(Long.parseLong(arguments[5])));
+        try (Store store = candidate.open(Path.of(arguments[1]), Long.parseLong(arguments[3]));
+                Store.Reader reader = store.reader(candidate);
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
+            int next = 0;
+            for (int i = 0; i < WARM_PASSES * ids.size(); i++) {
+                next = get(reader, ids, next);
+            }
+            System.out.println("ready");
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                long start = System.nanoTime();
+                long end = start + Long.parseLong(line) * 1_000_000;
+                long gets = 0;
+                long now = start;
+                while (now < end) {
+                    next = get(reader, ids, next);
+                    gets++;
+                    now = System.nanoTime();
+                }
+                System.out.println(gets * 1e9 / (now - start));
+            }
+        }
+    }
+
+    private static int get(Store.Reader reader, List<Id> ids, int next) throws IOException {
+        if (reader.get(ids.get(next)) == Store.Reader.ABSENT) {
+            throw new IOException("no hit: " + ids.get(next));
+        }
+        return (next + 1) % ids.size();
+    }
+}

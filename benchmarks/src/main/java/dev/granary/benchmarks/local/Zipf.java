@@ -1,0 +1,27 @@
+package dev.granary.benchmarks.local;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+
+/** Ranks 0 to n - 1, the first the most often, by Zipf's law with exponent 0.9. Not thread-safe. */
+final class Zipf {
+    private static final double EXPONENT = 0.9;
+
+    private final double[] cumulative;
+    private final SplittableRandom random;
+
+    Zipf(int ranks, SplittableRandom random) {
+        this.cumulative = new double[ranks];
+        this.random = random;
+        double sum = 0;
+        for (int i = 0; i < ranks; i++) {
+            sum += Math.pow(i + 1, -EXPONENT);
+            cumulative[i] = sum;
+        }
+    }
+
+    int next() {
+        int found = Arrays.binarySearch(cumulative, random.nextDouble() * cumulative[cumulative.length - 1]);
+        return Math.min(cumulative.length - 1, found < 0 ? -found - 1 : found);
+    }
+}

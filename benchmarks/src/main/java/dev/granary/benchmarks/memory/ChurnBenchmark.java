@@ -1,0 +1,113 @@
+package dev.granary.benchmarks.memory;
+
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.granary.cache.memory.PrimitiveCache;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+
+/** A miss of a full cache: twice as many keys as it keeps are asked for in turn, so that each has left when its turn comes again. */
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+public class ChurnBenchmark {
+    private static final Object VALUE = new Object();
+
+    /** The keys. */
+    @State(Scope.Benchmark)
+    public static class Asked {
+        /** How many values are kept. */
+        @Param("128")
+        public int capacity;
+
+        private Key[] keys = {};
+        private int next;
+
+        /** Makes the keys. */
+        @Setup
+        public void fill() {
+            keys = new Key[2 * capacity];
+            for (int i = 0; i < keys.length; i++) {
+                keys[i] = Key.of(i);
+            }
+        }
+
+        Key next() {
+            next = next + 1 == keys.length ? 0 : next + 1;
+            return keys[next];
+        }
+    }
+
+    /** The yardstick: an exact LRU in constant time, behind one lock, with no care for others that build the same. */
+    @State(Scope.Benchmark)
+    public static class OfLinkedMap {
+        private Map<Key, Object> map = Map.of();
+
+        /** Opens it. */
+        @Setup
+        public void open(Asked asked) {
+            map = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
+                @Override
+                protected boolean removeEldestEntry(Map.Entry<Key, Object> eldest) {
+                    return size() > asked.capacity;
+                }
+            });
+        }
+    }
+
+    /** Ours. */
+    @State(Scope.Benchmark)
+    public static class OfPrimitives {
+        private PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(0);
+
+        /** Opens it. */
+        @Setup
+        public void open(Asked asked) {
+            cache.setCapacity(asked.capacity);
+        }
+    }
+
+    /** Caffeine, which keeps some of the keys and then has hits: not the same work. */
+    @State(Scope.Benchmark)
+    public static class OfCaffeine {
+        private com.github.benmanes.caffeine.cache.Cache<Key, Object> cache = Caffeine.newBuilder().build();
+
+        /** Opens it. */
+        @Setup
+        public void open(Asked asked) {
+            cache = Caffeine.newBuilder().maximumSize(asked.capacity).executor(Runnable::run).build();
+        }
+    }
+
+    /** A miss. */
+    @Benchmark
+    public Object linkedMap(OfLinkedMap candidate, Asked asked) {
+        Key key = asked.next();
+        Object found = candidate.map.get(key);
+        if (found == null) {
+            candidate.map.put(key, VALUE);
+            return VALUE;
+        }
+        return found;
+    }
+
+    /** A miss. */
+    @Benchmark
+    public Object primitive(OfPrimitives candidate, Asked asked) {
+        return candidate.cache.get(asked.next(), _ -> VALUE);
+    }
+
+    /** A miss, or a hit. */
+    @Benchmark
+    public Object caffeine(OfCaffeine candidate, Asked asked) {
+        return candidate.cache.get(asked.next(), _ -> VALUE);
+    }
+}

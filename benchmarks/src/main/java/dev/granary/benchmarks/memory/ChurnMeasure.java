@@ -1,0 +1,63 @@
+package dev.granary.benchmarks.memory;
+
+import dev.granary.benchmarks.Goal;
+import dev.granary.benchmarks.Section;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.RunnerException;
+
+/** Misses of a full cache, for growing capacities, in half as many rounds as hits: each candidate has a JVM of its own, since each makes garbage. */
+final class ChurnMeasure {
+    private static final String YARDSTICK = "linkedMap";
+    private static final String OURS = "primitive";
+    private static final double GROWTH_GOAL = 1.2;
+
+    private final Settings settings;
+    private final int rounds;
+    private final List<List<Map<String, RunResult>>> results = new ArrayList<>(); // by round, by capacity
+
+    ChurnMeasure(Settings settings) {
+        this.settings = settings;
+        this.rounds = (settings.rounds() + 1) / 2;
+    }
+
+    void run() throws RunnerException {
+        Jmh jmh = new Jmh(settings);
+        for (int round = 0; round < rounds; round++) {
+            List<Map<String, RunResult>> byCapacity = new ArrayList<>();
+            for (int capacity : settings.capacities()) {
+                byCapacity.add(jmh.run(ChurnBenchmark.class, 1, Map.of("capacity", Integer.toString(capacity))));
+            }
+            results.add(byCapacity);
+        }
+    }
+
+    Section section() {
+        Section section = new Section("churn", "a miss of a full cache that evicts, ns; rounds: " + rounds,
+                new Section.Column("primitive", "primitive", 0), new Section.Column("linkedMap", "linked map", 0),
+                new Section.Column("ratio", "/ linked", 2), new Section.Column("growth", "x first", 2),
+                new Section.Column("caffeine", "caffeine", 0));
+        for (int i = 0; i < settings.capacities().size(); i++) {
+            section.row(String.format(Locale.ROOT, "%,d of %,d", settings.capacities().get(i), 2 * settings.capacities().get(i)),
+                    nanos(i, OURS), nanos(i, YARDSTICK), ratio(i), nanos(i, OURS) / nanos(0, OURS), nanos(i, "caffeine"));
+        }
+        section.goal(new Goal("miss / linked map's, largest to smallest", Goal.Bound.AT_MOST, GROWTH_GOAL,
+                settings.capacities().size() < 2 ? Double.NaN : ratio(settings.capacities().size() - 1) / ratio(0)));
+        section.note("linked map: LinkedHashMap in order of access, under one lock: the exact LRU in constant time. It grows as memory gets slower: "
+                + "keys and entries of large capacities are in no cache of the processor. Caffeine has hits among its misses. Lower quartiles.");
+        return section;
+    }
+
+    private double ratio(int index) {
+        return nanos(index, OURS) / nanos(index, YARDSTICK);
+    }
+
+    private double nanos(int index, String method) {
+        return Jmh.undisturbed(results.stream().map(round -> Objects.requireNonNull(round.get(index).get(method), method))
+                .flatMap(Jmh::iterations).mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray());
+    }
+}

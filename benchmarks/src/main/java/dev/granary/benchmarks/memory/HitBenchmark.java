@@ -1,0 +1,286 @@
+package dev.granary.benchmarks.memory;
+
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.google.common.cache.CacheBuilder;
+import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.cache.memory.RuntimeParametersCache;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.infra.Blackhole;
+
+/**
+ * Hits, once per candidate, and in turn with it, every other millisecond, those of a map: see {@link HitTurns}. 512 keys like descriptors are asked
+ * for one after the other; each that is asked for equals the one in the cache and is another object. Each candidate has a JVM of its own, so that none
+ * runs in code that was compiled for several.
+ */
+@BenchmarkMode(Mode.AverageTime)
+public class HitBenchmark {
+    private static final int KEYS = 512;
+    private static final int CAPACITY = PrimitiveCache.DEFAULT_CAPACITY;
+
+    /** What is hit. */
+    interface Hit {
+        /** What is cached for the next key. */
+        @Nullable Object next(Asked asked);
+    }
+
+    /** Asks {@code add} to keep all keys. */
+    private static void fill(Consumer<Key> add) {
+        for (int i = 0; i < KEYS; i++) {
+            add.accept(Key.of(i));
+        }
+    }
+
+    /** The keys that one thread asks for. */
+    @State(Scope.Thread)
+    public static class Asked {
+        private final Key[] keys = new Key[KEYS];
+        private int next;
+
+        /** Makes keys of its own. */
+        public Asked() {
+            for (int i = 0; i < KEYS; i++) {
+                keys[i] = Key.of(i);
+            }
+        }
+
+        int nextIndex() {
+            next = (next + 1) & (KEYS - 1);
+            return next;
+        }
+
+        Key next() {
+            return keys[nextIndex()];
+        }
+    }
+
+    /** The yardstick: a map without bound, order or counters. */
+    @State(Scope.Benchmark)
+    public static class Yardstick implements Hit {
+        private final ConcurrentHashMap<Key, Object> map = new ConcurrentHashMap<>();
+
+        /** Fills it. */
+        public Yardstick() {
+            fill(key -> map.put(key, new Object()));
+        }
+
+        @Override
+        public @Nullable Object next(Asked asked) {
+            return map.get(asked.next());
+        }
+    }
+
+    /** Another such map, which shows what the measurement itself adds. */
+    @State(Scope.Benchmark)
+    public static class OfMap extends Yardstick {}
+
+    /** The primitive cache as it is where nobody chose. */
+    @State(Scope.Benchmark)
+    public static class OfPrimitives implements Hit {
+        private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY);
+
+        /** Fills it. */
+        public OfPrimitives() {
+            fill(key -> cache.get(key, _ -> new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
+    }
+
+    /** The primitive cache with W-TinyLFU. */
+    @State(Scope.Benchmark)
+    public static class OfTinyLfu implements Hit {
+        private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
+
+        /** Fills it. */
+        public OfTinyLfu() {
+            fill(key -> cache.get(key, _ -> new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
+    }
+
+    /** The runtime-parameters cache: each thread has its own. */
+    @State(Scope.Thread)
+    public static class OfRuntimeParameters implements Hit {
+        private final RuntimeParametersCache.Partition<Key, Object> cache = new RuntimeParametersCache(CAPACITY).partition(Key.class, Object.class);
+
+        /** Fills it. */
+        public OfRuntimeParameters() {
+            fill(key -> cache.getOrCreate(key, _ -> new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.getOrCreate(asked.next(), _ -> new Object()).value();
+        }
+    }
+
+    /** The constant tensor cache, of a device without a limit. */
+    @State(Scope.Benchmark)
+    public static class OfConstants {
+        private final ConstantTensorCache cache = new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
+
+        /** Fills it. */
+        public OfConstants() {
+            fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key)).close());
+        }
+
+        Constant<Tensor> get(ConstantKey<Tensor> key) {
+            return cache.get(key, 1, Tensor::new);
+        }
+    }
+
+    /** What stands for a piece of device memory. */
+    public static final class Tensor implements AutoCloseable {
+        @Override
+        public void close() {}
+    }
+
+    /** Constants that one thread asks for, and gives back. */
+    @State(Scope.Thread)
+    public static class AskedConstants implements Hit {
+        private final List<ConstantKey<Tensor>> keys = new ArrayList<>(KEYS);
+        private @Nullable OfConstants constants;
+
+        /** Makes keys of its own. */
+        @Setup
+        public void prepare(OfConstants candidate) {
+            fill(key -> keys.add(new ConstantKey<>(Tensor.class, "bench", "context", key)));
+            constants = candidate;
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            try (Constant<Tensor> hit = Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
+                return hit.buffer();
+            }
+        }
+    }
+
+    /** Constants that one thread holds, and uses as long as they are cached. */
+    @State(Scope.Thread)
+    public static class HeldConstants implements Hit {
+        private final List<Constant<Tensor>> held = new ArrayList<>(KEYS);
+
+        /** Takes hold of all. */
+        @Setup
+        public void hold(OfConstants candidate) {
+            fill(key -> held.add(candidate.get(new ConstantKey<>(Tensor.class, "bench", "context", key))));
+        }
+
+        @Override
+        public @Nullable Object next(Asked asked) {
+            Constant<Tensor> constant = held.get(asked.nextIndex());
+            return constant.isCached() ? constant.buffer() : null;
+        }
+    }
+
+    /** Caffeine. */
+    @State(Scope.Benchmark)
+    public static class OfCaffeine implements Hit {
+        private final com.github.benmanes.caffeine.cache.Cache<Key, Object> cache = Caffeine.newBuilder().maximumSize(CAPACITY).build();
+
+        /** Fills it. */
+        public OfCaffeine() {
+            fill(key -> cache.put(key, new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            return cache.get(asked.next(), _ -> new Object());
+        }
+    }
+
+    /** Guava. */
+    @State(Scope.Benchmark)
+    public static class OfGuava implements Hit {
+        private final com.google.common.cache.Cache<Key, Object> cache = CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
+
+        /** Fills it. */
+        public OfGuava() {
+            fill(key -> cache.put(key, new Object()));
+        }
+
+        @Override
+        public Object next(Asked asked) {
+            try {
+                return cache.get(asked.next(), Object::new);
+            } catch (ExecutionException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    /** Hits of another map. */
+    @Benchmark
+    public void concurrentHashMap(Yardstick yardstick, OfMap candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the primitive cache. */
+    @Benchmark
+    public void primitive(Yardstick yardstick, OfPrimitives candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the primitive cache with W-TinyLFU. */
+    @Benchmark
+    public void primitiveTinyLfu(Yardstick yardstick, OfTinyLfu candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the runtime-parameters cache. */
+    @Benchmark
+    public void runtimeParameters(Yardstick yardstick, OfRuntimeParameters candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of the constant tensor cache, each given back. */
+    @Benchmark
+    public void constant(Yardstick yardstick, AskedConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of constants that are held. */
+    @Benchmark
+    public void constantHeld(Yardstick yardstick, HeldConstants candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of Caffeine. */
+    @Benchmark
+    public void caffeine(Yardstick yardstick, OfCaffeine candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+
+    /** Hits of Guava. */
+    @Benchmark
+    public void guava(Yardstick yardstick, OfGuava candidate, Asked asked, HitTurns turns, Blackhole hole) {
+        turns.take(yardstick, candidate, asked, hole);
+    }
+}

@@ -1,0 +1,141 @@
+package dev.granary.benchmarks.memory;
+
+import dev.granary.benchmarks.Report;
+import dev.granary.benchmarks.Section;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code ./granary bench memory}: the caches in memory against a map, Caffeine, Guava and oneDNN. {@code docs/memory-caches.md} tells the figures. */
+@Command(
+        name = "granary bench memory",
+        mixinStandardHelpOptions = true,
+        description = "Measure the caches in memory against ConcurrentHashMap, Caffeine, Guava and oneDNN.")
+public final class MemoryBenchmark implements Callable<Integer> {
+    private static final int FAILED = 1;
+    private static final int LARGEST_CAPACITY = 1 << 20;
+    private static final int LEAST_MILLIS = 10; // each candidate and the map have turns of a millisecond
+
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "5", description = "rounds of the hits; ${DEFAULT-VALUE}")
+    private int rounds;
+
+    @Option(names = "--iterations", paramLabel = "N", defaultValue = "10",
+            description = "iterations of each candidate in a round, after three that warm up; ${DEFAULT-VALUE}")
+    private int iterations;
+
+    @Option(names = "--millis", paramLabel = "N", defaultValue = "250", description = "length of an iteration; ${DEFAULT-VALUE}")
+    private int millis;
+
+    @Option(names = "--capacities", paramLabel = "N", split = ",", defaultValue = "128,1024,8192,32768,131072",
+            description = "capacities of the churn, ascending; ${DEFAULT-VALUE}")
+    private List<Integer> capacities = List.of();
+
+    @Option(names = "--trace", paramLabel = "N", defaultValue = "1000000", description = "look-ups of the miss rates; ${DEFAULT-VALUE}")
+    private int trace;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides the trace of the miss rates; ${DEFAULT-VALUE}")
+    private long seed;
+
+    @Option(names = "--only", paramLabel = "MEASURE", split = ",", description = "what to measure: hit, churn, rate, onednn; default all")
+    private @Nullable List<Measure> only;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
+    private @Nullable Path json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
+    public static void main(String[] arguments) {
+        System.exit(commandLine().execute(arguments));
+    }
+
+    static CommandLine commandLine() {
+        CommandLine line = new CommandLine(new MemoryBenchmark());
+        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
+        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
+        line.setUsageHelpAutoWidth(true);
+        line.setCaseInsensitiveEnumValuesAllowed(true);
+        line.setExecutionExceptionHandler((failure, command, _) -> {
+            failure.printStackTrace(command.getErr());
+            return FAILED;
+        });
+        return line;
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        Settings settings = settings();
+        PrintWriter out = spec.commandLine().getOut();
+        Report report = new Report(settings.figures(), out);
+        report.heading(String.format(Locale.ROOT, "Caches in memory: %d processors, Java %s", Runtime.getRuntime().availableProcessors(),
+                System.getProperty("java.version")), "512 keys of 200 characters, which equal those in the cache and are other objects.");
+        OneDnn.Figures oneDnn = settings.measures().contains(Measure.ONEDNN) ? oneDnn(report) : OneDnn.Figures.NONE;
+        if (settings.measures().contains(Measure.HIT)) {
+            HitMeasure hit = new HitMeasure(settings);
+            hit.run();
+            report.add(hit.section(oneDnn.sameNanos()));
+        }
+        if (settings.measures().contains(Measure.CHURN)) {
+            ChurnMeasure churn = new ChurnMeasure(settings);
+            churn.run();
+            report.add(churn.section());
+        }
+        if (settings.measures().contains(Measure.RATE)) {
+            report.add(new RateMeasure(settings).section());
+        }
+        report.goals("goals of the caches in memory");
+        if (json != null) {
+            report.write(json);
+        }
+        return 0;
+    }
+
+    private OneDnn.Figures oneDnn(Report report) throws Exception {
+        OneDnn.Figures figures = new OneDnn(spec.commandLine().getErr()::println).run();
+        Section section = new Section("onednn", "a hit of oneDNN's primitive cache, ns; median of 31 batches",
+                new Section.Column("same", "same", 0, "not measured"), new Section.Column("many", "256 in turn", 0, "not measured"));
+        section.row("oneDNN " + figures.version(), figures.sameNanos(), figures.manyNanos());
+        report.add(section);
+        return figures;
+    }
+
+    private Settings settings() {
+        requireAtLeast("--rounds", rounds, 1);
+        requireAtLeast("--iterations", iterations, 1);
+        requireAtLeast("--millis", millis, LEAST_MILLIS);
+        requireAtLeast("--trace", trace, 2);
+        if (!capacities.equals(capacities.stream().sorted().distinct().toList()) || capacities.getFirst() < 1
+                || capacities.getLast() > LARGEST_CAPACITY) {
+            throw wrong("--capacities must ascend, from 1 to at most " + LARGEST_CAPACITY + ": " + capacities);
+        }
+        if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
+            throw wrong("--json must name a file in a directory that exists: " + json);
+        }
+        Set<Measure> measures = only == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(only);
+        return new Settings(seed, rounds, iterations, millis, capacities, trace, measures);
+    }
+
+    private void requireAtLeast(String option, int value, int least) {
+        if (value < least) {
+            throw wrong(option + " must be " + least + " or more, not " + value);
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        return new ParameterException(spec.commandLine(), message);
+    }
+}

@@ -1,0 +1,5 @@
+/** What a restore costs against compiling and against the driver's own restore. */
+@NullMarked
+package dev.granary.benchmarks.restore;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Tests of the benchmark of the bucket tier. */
+@NullMarked
+package dev.granary.benchmarks.bucket;
+
+import org.jspecify.annotations.NullMarked;

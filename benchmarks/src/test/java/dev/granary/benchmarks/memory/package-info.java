@@ -1,0 +1,5 @@
+/** Tests of the benchmark of the caches in memory. */
+@NullMarked
+package dev.granary.benchmarks.memory;
+
+import org.jspecify.annotations.NullMarked;

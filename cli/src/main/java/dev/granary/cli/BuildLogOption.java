@@ -1,0 +1,13 @@
+package dev.granary.cli;
+
+import picocli.CommandLine.Option;
+
+/** The option that says how much of a build log is shown. */
+final class BuildLogOption {
+    @Option(names = "--verbose", description = "print the whole build log of a kernel that does not compile, not its first " + BuildLog.LINES + " lines")
+    private boolean isWhole;
+
+    BuildLog.Shown shown() {
+        return isWhole ? BuildLog.Shown.WHOLE : BuildLog.Shown.FIRST_LINES;
+    }
+}

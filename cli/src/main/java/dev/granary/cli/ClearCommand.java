@@ -1,0 +1,43 @@
+package dev.granary.cli;
+
+import dev.granary.cache.Catalog;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.local.LocalTier;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code granary clear}: removes every entry of the local tier. */
+@Command(name = "clear", mixinStandardHelpOptions = true,
+        description = "Remove all entries of the local tier; without --yes, tell how many that would be.")
+final class ClearCommand extends LocalCommand {
+    @Option(names = "--yes", description = "do it")
+    private boolean isConfirmed;
+
+    @Override
+    String failure() {
+        return "the local directory cannot be cleared";
+    }
+
+    @Override
+    int run(LocalTier tier, GranaryConfig config) throws Exception {
+        List<Catalog.Listed> before = TierInventory.entries(tier);
+        if (isConfirmed) {
+            tier.clear();
+        }
+        List<Catalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
+        if (isJson()) {
+            Json.print(out(), Json.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
+                    "bytes", ListedEntries.bytes(before), "keptEntries", after.size(), "keptBytes", ListedEntries.bytes(after)));
+        } else {
+            out().println(config.directory());
+            out().println(ListedEntries.inSentence(before) + (isConfirmed ? " removed" : " would go; granary clear --yes removes them"));
+            if (isConfirmed && !after.isEmpty()) {
+                out().println(ListedEntries.inSentence(after) + " are there: they were in use, or are new");
+            }
+        }
+        out().flush();
+        return 0;
+    }
+}

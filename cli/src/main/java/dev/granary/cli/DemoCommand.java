@@ -1,0 +1,140 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cli.process.ThisJvm;
+import dev.granary.demo.Demo;
+import dev.granary.demo.LowerCaches;
+import dev.granary.demo.RoleResult;
+import dev.granary.demo.RoleResult.KernelResult;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code granary demo}: the main job on embedded defaults. */
+@Command(
+        name = "demo",
+        mixinStandardHelpOptions = true,
+        description = "Compile real kernels once, on one machine, and use them on two others that compile nothing.")
+final class DemoCommand implements Callable<Integer> {
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Option(names = "--json", description = "print one JSON object")
+    private boolean json;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter err = spec.commandLine().getErr();
+        try (Demo demo = new Demo(childCommand(), line -> say(err, line))) {
+            Demo.Results results = demo.play();
+            if (json) {
+                Json.print(out, json(results));
+            } else {
+                print(out, results);
+            }
+            return results.isSuccess() ? 0 : 1;
+        } catch (IOException e) {
+            throw new FailedException("the demo failed: " + e.getMessage());
+        }
+    }
+
+    private void say(PrintWriter err, String line) {
+        if (!json) {
+            err.println(line + " ...");
+            err.flush();
+        }
+    }
+
+    private List<String> childCommand() {
+        List<String> command = ThisJvm.command(Main.class, "demo-role");
+        command.addAll(device.arguments());
+        return command;
+    }
+
+    private static void print(PrintWriter out, Demo.Results results) {
+        out.println();
+        out.println("Device: " + results.ci().device());
+        out.println("Times until every kernel has run once: look-up, loading, first launches.");
+        out.println();
+        Table table = new Table("kernel", "size", "compiled", "bucket", "disk", "faster");
+        for (int i = 0; i < results.ci().kernels().size(); i++) {
+            KernelResult ci = results.ci().kernels().get(i);
+            KernelResult node = results.node().kernels().get(i);
+            KernelResult laptop = results.laptop().kernels().get(i);
+            table.row(ci.name(), Text.bytes(ci.bytes()), Text.millis(ci.readyMillis()), Text.millis(node.readyMillis()),
+                    Text.millis(laptop.readyMillis()), faster(ci.readyMillis(), laptop.readyMillis()));
+        }
+        table.row("total", Text.bytes(results.ci().kernels().stream().mapToLong(KernelResult::bytes).sum()),
+                Text.millis(results.ci().millis()), Text.millis(results.node().millis()), Text.millis(results.laptop().millis()),
+                faster(results.ci().millis(), results.laptop().millis()));
+        table.print(out);
+        out.println();
+        Table roles = new Table("machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
+        for (RoleResult role : roles(results)) {
+            roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
+                    Long.toString(role.count("local")), Integer.toString(role.memory()), Long.toString(role.constants().made()),
+                    Long.toString(role.constants().reused()), role.verified() + " of " + role.kernels().size());
+        }
+        roles.print(out);
+        for (RoleResult role : roles(results)) {
+            role.kernels().stream().filter(kernel -> !kernel.isRight()).forEach(kernel ->
+                    out.println("WRONG on " + role.role() + ": " + kernel.name() + ": " + kernel.problem()));
+            if (!role.constants().isRight()) {
+                out.println("WRONG on " + role.role() + ", with constant weights: " + role.constants().problem());
+            }
+        }
+        out.println();
+        out.println("'faster': how many times faster from disk than compiled. The laptop had no bucket.");
+        out.println("'memory': got again from memory. 'made', 'reused': constants, which are weights of");
+        out.println(Text.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
+        out.println("Lower caches switched off:");
+        LowerCaches.described().forEach(cache -> out.println("  " + cache));
+        out.println(results.isSuccess()
+                ? "Compiled once; node and laptop compiled nothing, constants were made once," + System.lineSeparator() + "and every result is right."
+                : "FAILED: node or laptop compiled something, constants were made more than once," + System.lineSeparator() + "or a result is wrong.");
+        out.flush();
+    }
+
+    private static JsonObject json(Demo.Results results) {
+        JsonArray roleArray = new JsonArray();
+        for (RoleResult role : roles(results)) {
+            roleArray.add(Json.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
+                    role.count("local"), "memory", role.memory(), "constantsMade", role.constants().made(), "constantsReused",
+                    role.constants().reused(), "constantsRight", role.constants().isRight(), "verified", role.verified(), "millis", role.millis()));
+        }
+        JsonArray kernelArray = new JsonArray();
+        for (int i = 0; i < results.ci().kernels().size(); i++) {
+            KernelResult ci = results.ci().kernels().get(i);
+            KernelResult node = results.node().kernels().get(i);
+            KernelResult laptop = results.laptop().kernels().get(i);
+            kernelArray.add(Json.object("name", ci.name(), "bytes", ci.bytes(), "compiledMillis", ci.readyMillis(), "bucketMillis",
+                    node.readyMillis(), "localMillis", laptop.readyMillis(), "right", ci.isRight() && node.isRight() && laptop.isRight()));
+        }
+        JsonArray caches = new JsonArray();
+        LowerCaches.described().forEach(caches::add);
+        return Json.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
+                results.ci().device(), "lowerCachesOff", caches, "success", results.isSuccess());
+    }
+
+    private static List<RoleResult> roles(Demo.Results results) {
+        return List.of(results.ci(), results.node(), results.laptop());
+    }
+
+
+    private static String faster(double slow, double fast) {
+        return String.format(Locale.ROOT, "%.0f", slow / fast);
+    }
+}

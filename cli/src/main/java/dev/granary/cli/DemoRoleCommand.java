@@ -1,0 +1,32 @@
+package dev.granary.cli;
+
+import com.google.gson.Gson;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.demo.Role;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code granary demo-role}: one machine of the demo, started by it. */
+@Command(name = "demo-role", hidden = true, description = "One machine of the demo.")
+final class DemoRoleCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "ROLE", description = "ci, node or laptop")
+    private String role = "";
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public Integer call() throws Exception {
+        Role machine = new Role(role, device.device(), _ -> {});
+        spec.commandLine().getOut().println(new Gson().toJson(machine.play(GranaryConfig.fromEnvironment())));
+        spec.commandLine().getOut().flush();
+        return 0;
+    }
+}

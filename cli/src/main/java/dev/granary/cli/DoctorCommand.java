@@ -1,0 +1,46 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+import dev.granary.coordinator.admin.Doctor;
+import dev.granary.coordinator.admin.Doctor.Check;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.io.PrintWriter;
+import java.util.List;
+import picocli.CommandLine.Command;
+
+/** {@code granary doctor}: tries out all that Granary needs and names cause and cure of what does not work. */
+@Command(name = "doctor", mixinStandardHelpOptions = true, description = "Try out OpenCL, the local directory and the bucket.")
+final class DoctorCommand extends StoreCommand {
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = out();
+        GranaryConfig config = stores().config();
+        List<Check> checks = Doctor.examine(config);
+        boolean isWell = checks.stream().noneMatch(Check.Problem.class::isInstance);
+        if (isJson()) {
+            JsonArray array = new JsonArray();
+            checks.forEach(check -> array.add(switch (check) {
+                case Check.Sound sound -> Json.object("subject", sound.subject(), "state", "sound", "finding", sound.finding());
+                case Check.Notice notice -> Json.object("subject", notice.subject(), "state", "notice", "finding", notice.finding(), "advice",
+                        notice.advice());
+                case Check.Problem problem -> Json.object("subject", problem.subject(), "state", "problem", "cause", problem.cause(), "cure",
+                        problem.cure());
+            }));
+            Json.print(out, Json.object("well", isWell, "checks", array));
+        } else {
+            for (Check check : checks) {
+                out.println(switch (check) {
+                    case Check.Sound sound -> "ok       " + sound.subject() + ": " + sound.finding();
+                    case Check.Notice notice -> withAdvice("note     ", notice.subject(), notice.finding(), notice.advice());
+                    case Check.Problem problem -> withAdvice("PROBLEM  ", problem.subject(), problem.cause(), problem.cure());
+                });
+            }
+            out.flush();
+        }
+        return isWell ? 0 : 1;
+    }
+
+    private static String withAdvice(String state, String subject, String finding, String advice) {
+        return state + subject + ": " + finding + System.lineSeparator() + "         -> " + advice;
+    }
+}

@@ -1,0 +1,89 @@
+package dev.granary.cli;
+
+import dev.granary.cache.Catalog;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.transfer.EntryExporter;
+import dev.granary.coordinator.transfer.TreeException;
+import dev.granary.coordinator.transfer.TreeWriter;
+import dev.granary.local.LocalTier;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.SplittableRandom;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code granary export}: writes entries of the local tier as a plain tree of files. */
+@Command(name = "export", mixinStandardHelpOptions = true,
+        description = "Write the entries of the local tier to DIR as plain files: key.bin, kernel.bin and about.txt for each.")
+final class ExportCommand extends LocalCommand {
+    @Parameters(paramLabel = "DIR", description = "a new or empty directory, or an earlier export, which is completed")
+    private Path directory = Path.of("");
+
+    @Mixin
+    private SelectionOptions selection = new SelectionOptions();
+
+    @Option(names = "--dry-run", description = "write nothing; tell what would be written")
+    private boolean isDry;
+
+    @Override
+    void check() throws UsageException {
+        selection.check();
+    }
+
+    @Override
+    String failure() {
+        return "the export to " + directory + " failed; what was written is whole, and exporting again completes it";
+    }
+
+    @Override
+    int run(LocalTier tier, GranaryConfig config) throws Exception {
+        if (directory.toAbsolutePath().normalize().startsWith(config.directory())) {
+            throw new UsageException(directory + " lies in the local directory itself; name one outside of " + config.directory());
+        }
+        List<Catalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
+        TreeWriter tree = open();
+        EntryExporter run = new EntryExporter(tree);
+        try (Progress progress = new Progress(err(), "exporting", entries.size())) {
+            run.all(tier, entries, showing(progress, entries));
+        }
+        long bytes = tree.finish();
+        if (isJson()) {
+            Json.print(out(), Json.object("directory", directory, "dryRun", isDry, "written", run.written(), "replaced", run.replaced(),
+                    "present", run.present(), "writtenBytes", run.writtenBytes(), "otherVersion", run.otherVersion(),
+                    "damaged", ListedEntries.badJson(run.bad()), "treeBytes", bytes));
+        } else {
+            print(run, bytes);
+        }
+        return run.bad().isEmpty() ? 0 : 1;
+    }
+
+    private TreeWriter open() throws UsageException, IOException {
+        try {
+            return TreeWriter.into(directory, isDry ? TreeWriter.Mode.DRY_RUN : TreeWriter.Mode.WRITE, new SplittableRandom());
+        } catch (TreeException e) {
+            throw new UsageException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void print(EntryExporter run, long bytes) {
+        out().println(directory);
+        out().println(ListedEntries.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
+                + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "")
+                + ", " + Text.count(run.present()) + " there already" + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
+        if (run.otherVersion() > 0) {
+            out().println(Text.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
+        }
+        if (!run.bad().isEmpty()) {
+            out().println();
+            ListedEntries.print(out(), run.bad());
+            out().println();
+            out().println(Text.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
+        }
+        out().flush();
+    }
+}

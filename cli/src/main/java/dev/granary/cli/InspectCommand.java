@@ -1,0 +1,153 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.lang.foreign.Arena;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** {@code granary inspect}: verifies one entry and tells all that is known of it. */
+@Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
+final class InspectCommand extends StoreCommand {
+    private static final int SHOWN_CHARACTERS = 40;
+    private static final int SHOWN_FIELDS = 30;
+
+    /** Backend, vendor, device and driver come first in every id, and are shown above. */
+    private static final int TARGET_FIELDS = 4;
+
+    @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
+    private String prefix = "";
+
+    @Mixin
+    private TierOption tier = new TierOption();
+
+    @Override
+    public Integer call() throws Exception {
+        prefix = IdPrefix.parse(prefix);
+        try (TierInventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
+            Catalog.Listed listed = find(inventory);
+            return switch (inventory.read(listed, memory)) {
+                case LoadResult.Hit hit -> {
+                    print(listed, hit.entry());
+                    yield 0;
+                }
+                case LoadResult.Damaged damaged -> {
+                    if (isJson()) {
+                        JsonObject object = ListedEntries.json(listed);
+                        object.addProperty("damage", TierVerifier.name(damaged.damage()));
+                        object.addProperty("detail", damaged.detail());
+                        Json.print(out(), object);
+                    }
+                    throw new FailedException(complaint(listed, damaged));
+                }
+                case LoadResult.Absent _ -> throw new FailedException("entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable lost -> throw new FailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
+            };
+        } catch (IOException e) {
+            throw new FailedException("the entries cannot be listed: " + e.getMessage());
+        }
+    }
+
+    private static String complaint(Catalog.Listed listed, LoadResult.Damaged damaged) {
+        return TierVerifier.isOtherVersion(damaged.damage())
+                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
+                        + "); this version leaves it alone, unless it stores this id itself"
+                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": " + damaged.detail()
+                        + "); it is never used, and the next store of this id replaces it";
+    }
+
+    private Catalog.Listed find(TierInventory inventory) throws IOException, FailedException {
+        FirstEntries found = new FirstEntries(Comparator.comparing(entry -> entry.hash().hex()), 1);
+        inventory.list(entry -> {
+            if (entry.beginsWith(prefix)) {
+                found.accept(entry);
+            }
+        });
+        if (found.entries() == 1) {
+            return found.kept().getFirst();
+        }
+        throw new FailedException(found.entries() == 0
+                ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
+                : found.entries() + " entries have ids that begin with " + prefix + "; give more digits");
+    }
+
+    private void print(Catalog.Listed listed, Entry entry) {
+        PrintWriter out = out();
+        if (isJson()) {
+            Json.print(out, json(listed, entry));
+            return;
+        }
+        Table table = new Table("id", "<" + entry.id().hash());
+        table.row("verified", "yes: full key, checksums, SHA-256 of the content");
+        table.row("target", entry.id().target().path());
+        table.row("device", entry.id().target().device());
+        table.row("driver", entry.id().target().driver());
+        table.row("binaries", entry.binaries().count() + ", " + Text.bytes(entry.binaries().byteSize()));
+        table.row("stored", Text.bytes(listed.bytes()));
+        table.row("compiled in", Text.time(entry.compileTime()));
+        table.row("content", "sha256 " + entry.contentHash());
+        entry.metadata().ifPresent(metadata -> {
+            table.row("kernels", String.join(", ", metadata.kernels()));
+            table.row("covers", metadata.geometries().isEmpty() ? "any launch" : String.join(", ", metadata.geometries()));
+            table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
+            table.row("made at", metadata.createdAt().toString());
+            table.row("key", shortened(metadata.readableKey()));
+        });
+        List<Id.Field> fields = entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
+        fields.stream().limit(SHOWN_FIELDS).forEach(field -> table.row("  " + field.name(), shown(field)));
+        table.print(out);
+        if (fields.size() > SHOWN_FIELDS) {
+            out.println("  ... and " + (fields.size() - SHOWN_FIELDS) + " more fields of the key; --json shows all");
+            out.flush();
+        }
+    }
+
+    private static JsonObject json(Catalog.Listed listed, Entry entry) {
+        JsonArray fields = new JsonArray();
+        entry.id().fields().forEach(field -> fields.add(Json.object("name", field.name(), "value", whole(field))));
+        JsonObject object = Json.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
+                "bytes", entry.binaries().byteSize(), "compileMillis", Text.millis(entry.compileTime()),
+                "contentSha256", entry.contentHash().hex(), "key", fields);
+        entry.metadata().ifPresent(metadata -> {
+            object.add("kernels", strings(metadata.kernels()));
+            object.add("geometries", strings(metadata.geometries()));
+            object.addProperty("producer", metadata.producer());
+            object.addProperty("createdAt", metadata.createdAt().toString());
+            object.addProperty("libraryVersion", metadata.libraryVersion());
+        });
+        return object;
+    }
+
+    private static JsonArray strings(List<String> texts) {
+        JsonArray array = new JsonArray();
+        texts.forEach(array::add);
+        return array;
+    }
+
+    private static String whole(Id.Field field) {
+        return field.name().equals("sha256") ? HexFormat.of().formatHex(field.value()) : field.text();
+    }
+
+    private static String shown(Id.Field field) {
+        String text = whole(field).strip().replaceAll("\\s+", " ");
+        String start = shortened(text);
+        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
+    }
+
+    private static String shortened(String text) {
+        int end = text.offsetByCodePoints(0, Math.min(SHOWN_CHARACTERS, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, end) + "...";
+    }
+}

@@ -1,0 +1,26 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonObject;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import java.io.PrintWriter;
+import java.util.List;
+
+/** The output for packs that a bucket has lost, as far as publishing met any. */
+final class LostPackReport {
+    private LostPackReport() {}
+
+    static JsonObject json(List<LayerStatistics> layers) {
+        JsonObject json = Json.object("forgotten", layers.stream().mapToLong(layer -> layer.lostPacks().forgotten()).sum(),
+                "failures", layers.stream().mapToLong(layer -> layer.lostPacks().failures()).sum());
+        layers.stream().flatMap(layer -> layer.lostPacks().cause().stream()).findFirst().ifPresent(cause -> json.addProperty("cause", cause));
+        return json;
+    }
+
+    /** Prints one line for each bucket whose manifest may still name lost packs. */
+    static void complain(PrintWriter err, List<LayerStatistics> layers) {
+        layers.forEach(layer -> layer.lostPacks().cause().ifPresent(cause ->
+                err.println("granary: the manifest of " + layer.name() + " may still name packs that are lost, which warm reports: " + cause
+                        + "; populate or compact again")));
+        err.flush();
+    }
+}

@@ -1,0 +1,127 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonObject;
+import dev.granary.cli.manifest.Manifest;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.admin.BucketTrial;
+import dev.granary.coordinator.admin.ReadbackVerifier;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClEngine;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/**
+ * {@code granary populate}: compiles what nobody has compiled yet and publishes it, for CI. The bucket is tried before anything is compiled, and every
+ * entry is read back before success is reported.
+ */
+@Command(
+        name = "populate",
+        mixinStandardHelpOptions = true,
+        description = "Compile the kernels of MANIFEST that nobody has compiled yet, publish them, and read each back from the bucket.")
+final class PopulateCommand extends StoreCommand {
+    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
+    private Path manifest = Path.of("");
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Option(names = "--upload-limit", paramLabel = "SECONDS", defaultValue = "600",
+            description = "how long to wait for uploads after the last kernel (default: ${DEFAULT-VALUE})")
+    private int uploadLimit;
+
+    @Option(names = "--alone", description = "publish each entry alone and at once, not in packs at the end")
+    private boolean isAlone;
+
+    @Mixin
+    private BuildLogOption buildLog = new BuildLogOption();
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = out();
+        PrintWriter err = err();
+        if (uploadLimit <= 0) {
+            throw new UsageException("--upload-limit must be a positive number of seconds, not " + uploadLimit);
+        }
+        Manifest kernels = Manifest.read(manifest);
+        GranaryConfig config = stores().config();
+        BucketConfig target = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
+                .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
+                        + " granary run fills the local directory alone."));
+        Optional<String> problem = problem(target);
+        if (problem.isPresent()) {
+            throw new FailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
+        }
+        Published published = new Published();
+        PublishMode publishing = isAlone ? PublishMode.ALONE : PublishMode.IN_PACKS;
+        OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
+        try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
+            KernelRun run = new KernelRun(granary, engine);
+            try (Progress progress = new Progress(err, "populating", kernels.kernels().size()).watching(granary.waits())) {
+                run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
+            }
+            flush(granary, published);
+            Populated populated = new Populated(target, uploadLimit, published, run);
+            ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
+            try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
+                populated.readBack(readback, progress);
+            }
+            if (isJson()) {
+                JsonObject result = run.json(buildLog.shown());
+                result.add("published", populated.json());
+                result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
+                Json.print(out, result);
+            } else {
+                run.print(out, err, buildLog.shown());
+                out.println(populated.summary());
+                out.flush();
+            }
+            populated.complain(err, config.directory());
+            LostPackReport.complain(err, granary.statistics().layers());
+            return run.failures() == 0 && populated.isWhole() ? 0 : 1;
+        }
+    }
+
+    private Optional<String> problem(BucketConfig target) throws ConfigException {
+        try (Progress progress = new Progress(err(), "trying", 0)) {
+            progress.passing(target.name());
+            return BucketTrial.problem(target);
+        }
+    }
+
+    /** What this machine had already may be missing in the bucket. */
+    private static void publishAgain(Granary granary, KernelRun.Result result) {
+        if (result instanceof KernelRun.Result.Got got && got.source() == PrimitiveSource.LOCAL) {
+            granary.publish(got.descriptor().getId());
+        }
+    }
+
+    private void flush(Granary granary, Published published) {
+        long start = System.nanoTime();
+        long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
+        try (Progress progress = new Progress(err(), "publishing", 0).watching(granary.waits())) {
+            for (long passed = 0; passed < limit; passed = System.nanoTime() - start) {
+                if (granary.flush(Duration.ofNanos(Math.min(limit - passed, PROGRESS_NANOS)))) {
+                    return;
+                }
+                progress.passing(Text.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
+                if (Thread.currentThread().isInterrupted()) {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package dev.granary.cli;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** {@code granary stats}: what a tier holds; of the local tier also what all processes on this machine got out of the cache. */
+@Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and, of the local tier, what the cache has saved.")
+final class StatsCommand extends StoreCommand {
+    /** What a strange bucket has beyond so many targets is told as one. */
+    private static final int MOST_TARGETS = 10_000;
+
+    private static final String OTHERS = "(more targets)";
+
+    @Mixin
+    private TierOption tier = new TierOption();
+
+    /** Entries of one namespace. */
+    private record Usage(long entries, long bytes) {
+        Usage plus(Catalog.Listed entry) {
+            return new Usage(entries + 1, ListedEntries.sumOf(bytes, entry.bytes()));
+        }
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = out();
+        try (TierInventory inventory = tier.open(stores())) {
+            GranaryConfig config = stores().config();
+            Map<String, Usage> usage = usage(inventory);
+            Map<String, Long> totals = tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
+            if (isJson()) {
+                Json.print(out, json(inventory, config, usage, totals));
+            } else {
+                print(out, inventory, config, usage);
+                if (tier.isLocal()) {
+                    print(out, config, totals, usage);
+                }
+                out.flush();
+            }
+            return 0;
+        } catch (IOException e) {
+            throw new FailedException("the statistics cannot be read: " + e.getMessage());
+        }
+    }
+
+    private Map<String, Usage> usage(TierInventory inventory) throws IOException {
+        Map<String, Usage> usage = new TreeMap<>();
+        try (Progress progress = new Progress(err(), "counting", 0).watching(inventory.waits())) {
+            inventory.list(entry -> {
+                String namespace = usage.containsKey(entry.namespace()) || usage.size() < MOST_TARGETS ? entry.namespace() : OTHERS;
+                progress.passing(Text.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
+            });
+        }
+        return usage;
+    }
+
+    private void print(PrintWriter out, TierInventory inventory, GranaryConfig config, Map<String, Usage> usage) {
+        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, ListedEntries::sumOf);
+        out.println(inventory.name() + ": " + Text.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
+                + Text.bytes(bytes) + (tier.isLocal() ? " of " + Text.bytes(config.capacityBytes()) : ""));
+        usage.forEach((namespace, count) ->
+                out.println("  " + namespace + ": " + Text.plural(count.entries(), "entry") + ", " + Text.bytes(count.bytes())));
+    }
+
+    private static void print(PrintWriter out, GranaryConfig config, Map<String, Long> totals, Map<String, Usage> usage) {
+        out.println();
+        if (totals.isEmpty()) {
+            if (usage.isEmpty()) {
+                out.println("No process has used " + config.directory() + " yet.");
+            } else {
+                out.println("Nothing was counted in " + config.directory() + " yet:");
+                out.println("a process is counted when it ends, and not when it is killed.");
+            }
+        } else {
+            out.println("All processes that used " + config.directory() + ":");
+            Table table = new Table("counter", "count");
+            totals.forEach((name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
+            table.print(out);
+        }
+    }
+
+    /** A bucket knows neither this machine's capacity nor its counters. */
+    private JsonObject json(TierInventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+        JsonArray namespaces = new JsonArray();
+        usage.forEach((namespace, count) ->
+                namespaces.add(Json.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
+        if (!tier.isLocal()) {
+            return Json.object("tier", inventory.name(), "namespaces", namespaces);
+        }
+        JsonObject counters = new JsonObject();
+        totals.forEach(counters::addProperty);
+        return Json.object("tier", inventory.name(), "capacityBytes", config.capacityBytes(), "namespaces", namespaces, "totals", counters);
+    }
+}

@@ -1,0 +1,14 @@
+package dev.granary.cli;
+
+import picocli.CommandLine.Mixin;
+
+/** A command that works on the stores, buckets included: what all of those have in common. */
+abstract class StoreCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
+    /** The options that say which stores. */
+    final StoreOptions stores() {
+        return stores;
+    }
+}

@@ -1,0 +1,49 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.security.GeneralSecurityException;
+import java.util.Arrays;
+import java.util.random.RandomGenerator;
+import javax.crypto.Cipher;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/** Encryption with AES-256 in counter mode (FIPS 197, NIST SP 800-38A); the reference is the JDK's. */
+final class Aes256Counter {
+    private static final int LENGTH = 8_197;
+    private static final int KEY_BYTES = 32;
+    private static final int BLOCK_BYTES = 16;
+    private static final int SCHEDULE_BYTES = 15 * BLOCK_BYTES;
+
+    private Aes256Counter() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("aes-256-ctr", "aes256_ctr.cl")
+                .launching("expand_key", Geometry.of(1).local(1))
+                .launching("encrypt_counter", Geometry.of(576).local(64))
+                .checkedBy(Aes256Counter::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        byte[] key = MadeUp.bytes(random, KEY_BYTES);
+        byte[] counter = MadeUp.bytes(random, BLOCK_BYTES);
+        Arrays.fill(counter, 6, BLOCK_BYTES, (byte) 0xFF); // the carry runs far
+        byte[] text = MadeUp.bytes(random, LENGTH);
+        OpenClBuffer schedule = bench.bytes(SCHEDULE_BYTES);
+        OpenClBuffer result = bench.bytes(LENGTH);
+        bench.launch("expand_key", bench.input(key), schedule);
+        bench.launch("encrypt_counter", schedule, bench.input(counter), bench.input(text), result, LENGTH);
+        return new Comparison().bytes("text", reference(key, counter, text), Bench.bytesOf(result)).verdict();
+    }
+
+    private static byte[] reference(byte[] key, byte[] counter, byte[] text) {
+        try {
+            Cipher cipher = Cipher.getInstance("AES/CTR/NoPadding");
+            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"), new IvParameterSpec(counter));
+            return cipher.doFinal(text);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("The JDK lacks AES in counter mode, which the demo compares with", e);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.security.GeneralSecurityException;
+import java.util.random.RandomGenerator;
+import javax.crypto.Cipher;
+import javax.crypto.spec.ChaCha20ParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/** Encryption with the stream cipher ChaCha20 (RFC 8439); the reference is the JDK's. */
+final class ChaCha20 {
+    private static final int LENGTH = 12_345;
+    private static final int KEY_BYTES = 32;
+    private static final int NONCE_BYTES = 12;
+
+    private ChaCha20() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("chacha20", "chacha20.cl")
+                .including("bits.clh")
+                .with("-D DOUBLE_ROUNDS=10")
+                .launching("chacha20", Geometry.of(256).local(32))
+                .checkedBy(ChaCha20::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        byte[] key = MadeUp.bytes(random, KEY_BYTES);
+        byte[] nonce = MadeUp.bytes(random, NONCE_BYTES);
+        int counter = random.nextInt(1, 1_000_000);
+        byte[] text = MadeUp.bytes(random, LENGTH);
+        OpenClBuffer result = bench.bytes(LENGTH);
+        bench.launch("chacha20", bench.input(key), bench.input(nonce), counter, bench.input(text), result, LENGTH);
+        return new Comparison().bytes("text", reference(key, nonce, counter, text), Bench.bytesOf(result)).verdict();
+    }
+
+    private static byte[] reference(byte[] key, byte[] nonce, int counter, byte[] text) {
+        try {
+            Cipher cipher = Cipher.getInstance("ChaCha20");
+            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "ChaCha20"), new ChaCha20ParameterSpec(nonce, counter));
+            return cipher.doFinal(text);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("The JDK lacks ChaCha20, which the demo compares with", e);
+        }
+    }
+}

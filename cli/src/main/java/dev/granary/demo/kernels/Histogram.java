@@ -1,0 +1,42 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/**
+ * How often each byte value occurs, by histograms of groups in local memory that are then added (Podlozhnyuk, "Histogram calculation in
+ * CUDA").
+ */
+final class Histogram {
+    private static final int COUNT = 40_009;
+    private static final int BINS = 256;
+
+    private Histogram() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("histogram", "histogram.cl")
+                .with("-D BINS=" + BINS)
+                .launching("histogram_groups", Geometry.of(1_536).local(64))
+                .launching("histogram_merge", Geometry.of(BINS).local(32))
+                .checkedBy(Histogram::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        byte[] values = MadeUp.bytes(random, COUNT);
+        for (int i = 0; i < COUNT; i += 3) {
+            values[i] = (byte) 200; // one bin that all groups fight for
+        }
+        int groups = bench.groupsOf("histogram_groups");
+        OpenClBuffer histograms = bench.ints(groups * BINS);
+        OpenClBuffer histogram = bench.ints(BINS);
+        bench.launch("histogram_groups", bench.input(values), COUNT, histograms);
+        bench.launch("histogram_merge", histograms, groups, histogram);
+
+        int[] expected = new int[BINS];
+        for (byte value : values) {
+            expected[Byte.toUnsignedInt(value)]++;
+        }
+        return new Comparison().ints("bin", expected, Bench.intsOf(histogram)).verdict();
+    }
+}

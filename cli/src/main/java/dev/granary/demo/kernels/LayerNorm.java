@@ -1,0 +1,58 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/** Layer normalisation of the rows of a matrix with scale and shift per column (Ba, Kiros, Hinton, "Layer Normalization"). */
+final class LayerNorm {
+    private static final int ROWS = 17;
+    private static final int COLUMNS = 387;
+    private static final int GROUP = 64;
+    private static final float EPSILON = 1e-5f;
+
+    private LayerNorm() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("layer-norm", "layer_norm.cl")
+                .including("group.clh", "operators.clh")
+                .launching("layer_norm", Geometry.of(ROWS * GROUP).local(GROUP))
+                .checkedBy(LayerNorm::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        float[] rows = MadeUp.floats(random, ROWS * COLUMNS, 2, 6);
+        float[] scale = MadeUp.floats(random, COLUMNS, 0.5f, 2);
+        float[] shift = MadeUp.floats(random, COLUMNS, -1, 1);
+        OpenClBuffer result = bench.floats(rows.length);
+        OpenClBuffer means = bench.floats(ROWS);
+        OpenClBuffer deviations = bench.floats(ROWS);
+        bench.launch("layer_norm", bench.input(rows), bench.input(scale), bench.input(shift), result, means, deviations, COLUMNS, EPSILON,
+                bench.floatPerItem("layer_norm"));
+
+        double[] expected = new double[rows.length];
+        double[] expectedMeans = new double[ROWS];
+        double[] expectedDeviations = new double[ROWS];
+        for (int row = 0; row < ROWS; row++) {
+            double sum = 0;
+            double squares = 0;
+            for (int i = 0; i < COLUMNS; i++) {
+                double value = rows[row * COLUMNS + i];
+                sum += value;
+                squares += value * value;
+            }
+            double mean = sum / COLUMNS;
+            double deviation = Math.sqrt(squares / COLUMNS - mean * mean + EPSILON);
+            for (int i = 0; i < COLUMNS; i++) {
+                expected[row * COLUMNS + i] = (rows[row * COLUMNS + i] - mean) / deviation * scale[i] + shift[i];
+            }
+            expectedMeans[row] = mean;
+            expectedDeviations[row] = deviation;
+        }
+        return new Comparison()
+                .floats("mean", expectedMeans, Bench.floatsOf(means), new Tolerance(1e-6, 0))
+                .floats("deviation", expectedDeviations, Bench.floatsOf(deviations), new Tolerance(2e-6, 0))
+                .floats("row", expected, Bench.floatsOf(result), new Tolerance(4e-6, 4e-6))
+                .verdict();
+    }
+}

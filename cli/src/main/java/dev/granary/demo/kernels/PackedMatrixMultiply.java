@@ -1,0 +1,99 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/**
+ * A layer of a neural network: inputs times weights plus bias, with the weights packed into panels of columns beforehand (Goto and van de Geijn,
+ * "Anatomy of High-Performance Matrix Multiplication"). Packing is a program of its own, since weights are constant and inputs are not.
+ */
+final class PackedMatrixMultiply {
+    static final int ROWS = 75;
+    static final int COLUMNS = 93;
+    static final int INNER = 61;
+
+    private static final int PANEL = 8;
+    private static final int PANELS = (COLUMNS + PANEL - 1) / PANEL;
+    private static final Geometry PRODUCT = Geometry.of(PANELS, 80).local(4, 16);
+
+    /** How many floats packed weights are. */
+    static final int PACKED = PANELS * INNER * PANEL;
+
+    /** The three programs. */
+    static final Recipe PACK = Recipe.of("pack-weights", "pack_weights.cl")
+            .with("-D PANEL=" + PANEL)
+            .launching("pack_weights", Geometry.of(64, PANELS).local(16, 4));
+    static final Recipe LINEAR = Recipe.of("packed-gemm", "packed_gemm.cl").launching("packed_gemm", PRODUCT);
+    static final Recipe RELU = Recipe.of("packed-gemm-relu", "packed_gemm.cl").with("-D RELU").launching("packed_gemm", PRODUCT);
+
+    private PackedMatrixMultiply() {}
+
+    static DemoKernel packing() {
+        return PACK.checkedBy(PackedMatrixMultiply::checkPacking);
+    }
+
+    static DemoKernel linear() {
+        return LINEAR.checkedBy((bench, random) -> checkProduct(bench, random, LINEAR));
+    }
+
+    static DemoKernel relu() {
+        return RELU.checkedBy((bench, random) -> checkProduct(bench, random, RELU));
+    }
+
+    static float[] weights(RandomGenerator random) {
+        return MadeUp.floats(random, INNER * COLUMNS, -1, 1);
+    }
+
+    /** Packs on the device. */
+    static void pack(Bench bench, float[] weights, OpenClBuffer packed) {
+        bench.launch("pack_weights", COLUMNS, INNER, bench.input(weights), packed);
+    }
+
+    /** Multiplies made-up inputs by packed weights on the device and compares with a product in Java. */
+    static Verdict multiply(Bench bench, RandomGenerator random, Recipe recipe, float[] weights, OpenClBuffer packed) {
+        float[] inputs = MadeUp.floats(random, ROWS * INNER, -1, 1);
+        float[] bias = MadeUp.floats(random, COLUMNS, -1, 1);
+        OpenClBuffer result = bench.floats(ROWS * COLUMNS);
+        bench.launch("packed_gemm", ROWS, COLUMNS, INNER, bench.input(inputs), packed, bench.input(bias), result);
+
+        double[] expected = new double[ROWS * COLUMNS];
+        for (int row = 0; row < ROWS; row++) {
+            for (int column = 0; column < COLUMNS; column++) {
+                double sum = bias[column];
+                for (int i = 0; i < INNER; i++) {
+                    sum += (double) inputs[row * INNER + i] * weights[i * COLUMNS + column];
+                }
+                expected[row * COLUMNS + column] = recipe == RELU ? Math.max(sum, 0) : sum;
+            }
+        }
+        return new Comparison().floats(recipe.name(), expected, Bench.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
+    }
+
+    private static float[] packed(float[] weights) {
+        float[] packed = new float[PACKED];
+        for (int row = 0; row < INNER; row++) {
+            for (int column = 0; column < COLUMNS; column++) {
+                packed[(column / PANEL * INNER + row) * PANEL + column % PANEL] = weights[row * COLUMNS + column];
+            }
+        }
+        return packed;
+    }
+
+    private static Verdict checkPacking(Bench bench, RandomGenerator random) {
+        float[] weights = weights(random);
+        OpenClBuffer packed = bench.floats(PACKED);
+        pack(bench, weights, packed);
+        float[] reference = packed(weights);
+        double[] expected = new double[PACKED];
+        for (int i = 0; i < PACKED; i++) {
+            expected[i] = reference[i];
+        }
+        return new Comparison().floats("packed", expected, Bench.floatsOf(packed), Tolerance.NONE).verdict();
+    }
+
+    private static Verdict checkProduct(Bench bench, RandomGenerator random, Recipe recipe) {
+        float[] weights = weights(random);
+        return multiply(bench, random, recipe, weights, bench.input(packed(weights)));
+    }
+}

@@ -1,0 +1,39 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/** Exclusive prefix sums modulo 2^32 by Blelloch's two sweeps, over blocks whose sums are scanned in turn. */
+final class PrefixScan {
+    private static final int COUNT = 30_011;
+    private static final int BLOCK = 256;
+    private static final int BLOCKS = (COUNT + BLOCK - 1) / BLOCK;
+    private static final Geometry ALL_BLOCKS = Geometry.of(BLOCKS * BLOCK / 2).local(BLOCK / 2);
+
+    private PrefixScan() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("prefix-scan", "scan.cl")
+                .with("-D GROUP=" + BLOCK / 2)
+                .launching("scan_blocks", ALL_BLOCKS)
+                .launching("scan_sums", Geometry.of(BLOCK / 2).local(BLOCK / 2))
+                .launching("add_offsets", ALL_BLOCKS)
+                .checkedBy(PrefixScan::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        int[] values = MadeUp.ints(random, COUNT);
+        OpenClBuffer scanned = bench.ints(COUNT);
+        OpenClBuffer sums = bench.ints(BLOCKS);
+        bench.launch("scan_blocks", bench.input(values), scanned, sums, COUNT);
+        bench.launch("scan_sums", sums, BLOCKS);
+        bench.launch("add_offsets", scanned, sums, COUNT);
+
+        int[] expected = new int[COUNT];
+        for (int i = 1; i < COUNT; i++) {
+            expected[i] = expected[i - 1] + values[i - 1];
+        }
+        return new Comparison().ints("scan", expected, Bench.intsOf(scanned)).verdict();
+    }
+}

@@ -1,0 +1,50 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.random.RandomGenerator;
+
+/** The SHA-256 (FIPS 180-4) of many independent messages; the reference is the JDK's. */
+final class Sha256Messages {
+    private static final int COUNT = 203;
+    private static final int DIGEST_BYTES = 32;
+
+    private Sha256Messages() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("sha-256", "sha256.cl")
+                .including("sha256.clh", "bits.clh")
+                .launching("sha256", Geometry.of(256).local(32))
+                .checkedBy(Sha256Messages::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        // Every length from zero on: all ways in which the padding can lie in the last blocks.
+        int[] starts = new int[COUNT + 1];
+        for (int i = 0; i < COUNT; i++) {
+            starts[i + 1] = starts[i] + i;
+        }
+        byte[] messages = MadeUp.bytes(random, starts[COUNT]);
+        OpenClBuffer digests = bench.bytes(COUNT * DIGEST_BYTES);
+        bench.launch("sha256", bench.input(messages), bench.input(starts), COUNT, digests);
+
+        MessageDigest sha256 = sha256();
+        byte[] expected = new byte[COUNT * DIGEST_BYTES];
+        for (int i = 0; i < COUNT; i++) {
+            byte[] digest = sha256.digest(Arrays.copyOfRange(messages, starts[i], starts[i + 1]));
+            System.arraycopy(digest, 0, expected, i * DIGEST_BYTES, DIGEST_BYTES);
+        }
+        return new Comparison().bytes("digests", expected, Bench.bytesOf(digests)).verdict();
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("Every Java platform has SHA-256", e);
+        }
+    }
+}

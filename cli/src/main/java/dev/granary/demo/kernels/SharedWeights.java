@@ -1,0 +1,67 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.constant.Constant;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClConstants;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/**
+ * Two primitives that multiply by the same weights: these are packed once, by a third, into the constant tensor cache. Each product is computed
+ * for several inputs, so that whoever comes first makes the packed weights and all others find them.
+ */
+public final class SharedWeights {
+    /** How often the packed weights are asked for. */
+    public static final int USES = 4;
+
+    private static final long BYTES = (long) PackedMatrixMultiply.PACKED * Float.BYTES;
+
+    private SharedWeights() {}
+
+    /** What the packed weights are known by: whose they are and how they are laid out. */
+    private record Key(String weights, Recipe layout) {}
+
+    /** Loads the kernels of a program. */
+    public interface Loader {
+        /** Live kernels, which the caller closes. */
+        OpenClKernels load(KernelDescriptor descriptor) throws CompileException, RestoreException;
+    }
+
+    /**
+     * Runs both products, twice each, and compares them with their reference in Java.
+     *
+     * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
+     */
+    public static Verdict use(OpenClEngine engine, OpenClConstants constants, Loader loader, RandomGenerator random)
+            throws CompileException, RestoreException {
+        float[] weights = PackedMatrixMultiply.weights(random);
+        Key key = new Key("weights of the demo", PackedMatrixMultiply.PACK);
+        Verdict verdict = new Verdict.Right();
+        for (int use = 0; use < USES && verdict instanceof Verdict.Right; use++) {
+            Recipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU).get(use % 2);
+            try (OpenClKernels kernels = loader.load(product.descriptor(engine.target()));
+                    Constant<OpenClBuffer> packed = constants.get(key, BYTES, () -> pack(engine, loader, weights));
+                    Bench bench = new Bench(engine, kernels, product.launches())) {
+                verdict = PackedMatrixMultiply.multiply(bench, random, product, weights, packed.buffer());
+            }
+        }
+        return verdict;
+    }
+
+    private static OpenClBuffer pack(OpenClEngine engine, Loader loader, float[] weights) throws RestoreException {
+        Recipe packing = PackedMatrixMultiply.PACK;
+        try (OpenClKernels kernels = loader.load(packing.descriptor(engine.target()));
+                Bench bench = new Bench(engine, kernels, packing.launches())) {
+            OpenClBuffer packed = engine.buffer(BYTES);
+            PackedMatrixMultiply.pack(bench, weights, packed);
+            return packed;
+        } catch (CompileException e) {
+            throw new RestoreException(String.valueOf(e.getMessage()));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.Arrays;
+import java.util.random.RandomGenerator;
+
+/** The softmax of each row of a matrix, shifted by the row's maximum (Goodfellow, Bengio, Courville, "Deep Learning", section 4.1). */
+final class Softmax {
+    private static final int ROWS = 13;
+    private static final int COLUMNS = 501;
+    private static final int GROUP = 128;
+
+    private Softmax() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("softmax", "softmax.cl")
+                .including("group.clh", "operators.clh")
+                .launching("softmax", Geometry.of(ROWS * GROUP).local(GROUP))
+                .checkedBy(Softmax::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        // Far above where an exponential of floats overflows: only the shifted form survives.
+        float[] rows = MadeUp.floats(random, ROWS * COLUMNS, 190, 200);
+        OpenClBuffer result = bench.floats(rows.length);
+        bench.launch("softmax", bench.input(rows), result, COLUMNS, bench.floatPerItem("softmax"));
+
+        double[] expected = new double[rows.length];
+        for (int start = 0; start < rows.length; start += COLUMNS) {
+            double[] powers = new double[COLUMNS];
+            for (int i = 0; i < COLUMNS; i++) {
+                powers[i] = Math.exp(rows[start + i]);
+            }
+            double sum = Arrays.stream(powers).sum();
+            for (int i = 0; i < COLUMNS; i++) {
+                expected[start + i] = powers[i] / sum;
+            }
+        }
+        return new Comparison().floats("softmax", expected, Bench.floatsOf(result), new Tolerance(5e-6, 0)).verdict();
+    }
+}

@@ -1,0 +1,53 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/**
+ * A sparse matrix times a vector, the matrix in compressed rows, a group for each row (Bell and Garland, "Efficient Sparse Matrix-Vector
+ * Multiplication on CUDA").
+ */
+final class SparseMultiply {
+    private static final int ROWS = 157;
+    private static final int COLUMNS = 211;
+    private static final int GROUP = 16;
+
+    private SparseMultiply() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("sparse-multiply", "sparse_multiply.cl")
+                .including("group.clh", "operators.clh")
+                .launching("sparse_multiply", Geometry.of(ROWS * GROUP).local(GROUP))
+                .checkedBy(SparseMultiply::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        // Rows from empty to well above the group's size.
+        int[] starts = new int[ROWS + 1];
+        for (int row = 0; row < ROWS; row++) {
+            starts[row + 1] = starts[row] + (row % 10 == 3 ? 0 : random.nextInt(1, 60));
+        }
+        int[] columns = random.ints(starts[ROWS], 0, COLUMNS).toArray();
+        float[] values = MadeUp.floats(random, starts[ROWS], -1, 1);
+        float[] vector = MadeUp.floats(random, COLUMNS, -1, 1);
+        OpenClBuffer product = bench.floats(ROWS);
+        bench.launch("sparse_multiply", bench.input(starts), bench.input(columns), bench.input(values), bench.input(vector), product,
+                bench.floatPerItem("sparse_multiply"));
+
+        // The reference multiplies the dense matrix; an element that is stored twice counts as the sum.
+        double[][] dense = new double[ROWS][COLUMNS];
+        for (int row = 0; row < ROWS; row++) {
+            for (int i = starts[row]; i < starts[row + 1]; i++) {
+                dense[row][columns[i]] += values[i];
+            }
+        }
+        double[] expected = new double[ROWS];
+        for (int row = 0; row < ROWS; row++) {
+            for (int column = 0; column < COLUMNS; column++) {
+                expected[row] += dense[row][column] * vector[column];
+            }
+        }
+        return new Comparison().floats("product", expected, Bench.floatsOf(product), new Tolerance(1e-6, 1e-5)).verdict();
+    }
+}

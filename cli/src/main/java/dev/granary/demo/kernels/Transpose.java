@@ -1,0 +1,32 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/** The transposed matrix, moved through padded tiles (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA"). */
+final class Transpose {
+    private static final int ROWS = 131;
+    private static final int COLUMNS = 77;
+
+    private Transpose() {}
+
+    static DemoKernel kernel() {
+        return Recipe.of("transpose", "transpose.cl")
+                .with("-D TILE=16")
+                .launching("transpose", Geometry.of(80, 72).local(16, 8))
+                .checkedBy(Transpose::check);
+    }
+
+    private static Verdict check(Bench bench, RandomGenerator random) {
+        float[] matrix = MadeUp.floats(random, ROWS * COLUMNS, -1, 1);
+        OpenClBuffer transposed = bench.floats(ROWS * COLUMNS);
+        bench.launch("transpose", bench.input(matrix), transposed, ROWS, COLUMNS);
+
+        double[] expected = new double[ROWS * COLUMNS];
+        for (int i = 0; i < expected.length; i++) {
+            expected[i % COLUMNS * ROWS + i / COLUMNS] = matrix[i];
+        }
+        return new Comparison().floats("transposed", expected, Bench.floatsOf(transposed), Tolerance.NONE).verdict();
+    }
+}

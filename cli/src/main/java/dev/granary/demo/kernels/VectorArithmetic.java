@@ -1,0 +1,56 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import java.util.random.RandomGenerator;
+
+/** Sum of two vectors, and {@code y = a x + y} over vectors with increments, as the BLAS routine {@code saxpy} defines it. */
+final class VectorArithmetic {
+    private static final int COUNT = 10_007;
+    private static final int X_STEP = 2;
+    private static final int Y_STEP = 3;
+    private static final Tolerance ROUNDING = new Tolerance(2e-7, 2e-7);
+
+    private VectorArithmetic() {}
+
+    static DemoKernel add() {
+        return Recipe.of("vector-add", "vector_add.cl")
+                .launching("vector_add", Geometry.of(10_048).local(64))
+                .checkedBy(VectorArithmetic::checkAdd);
+    }
+
+    static DemoKernel saxpy() {
+        return Recipe.of("saxpy", "saxpy.cl")
+                .with("-D ITEMS=4")
+                .launching("saxpy", Geometry.of(2_560).local(128))
+                .checkedBy(VectorArithmetic::checkSaxpy);
+    }
+
+    private static Verdict checkAdd(Bench bench, RandomGenerator random) {
+        float[] left = MadeUp.floats(random, COUNT, -1, 1);
+        float[] right = MadeUp.floats(random, COUNT, -1, 1);
+        OpenClBuffer sum = bench.floats(COUNT);
+        bench.launch("vector_add", bench.input(left), bench.input(right), sum, COUNT);
+
+        double[] expected = new double[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            expected[i] = (double) left[i] + right[i];
+        }
+        return new Comparison().floats("sum", expected, Bench.floatsOf(sum), ROUNDING).verdict();
+    }
+
+    private static Verdict checkSaxpy(Bench bench, RandomGenerator random) {
+        float a = random.nextFloat(-2, 2);
+        float[] x = MadeUp.floats(random, COUNT * X_STEP, -1, 1);
+        float[] y = MadeUp.floats(random, COUNT * Y_STEP, -1, 1);
+        OpenClBuffer result = bench.input(y);
+        bench.launch("saxpy", a, bench.input(x), X_STEP, result, Y_STEP, COUNT);
+
+        double[] expected = new double[y.length];
+        for (int i = 0; i < y.length; i++) {
+            // What lies between two elements stays.
+            expected[i] = i % Y_STEP == 0 ? (double) a * x[i / Y_STEP * X_STEP] + y[i] : y[i];
+        }
+        return new Comparison().floats("y", expected, Bench.floatsOf(result), new Tolerance(3e-7, 5e-7)).verdict();
+    }
+}

@@ -1,0 +1,16 @@
+/** The {@code granary} command, {@code kernels.toml}, and the demo with its kernels. */
+module dev.granary.cli {
+    requires com.google.gson;
+    requires dev.granary.coordinator;
+    requires info.picocli;
+    requires java.management;
+    requires org.slf4j;
+    requires org.tomlj;
+
+    exports dev.granary.cli;
+    exports dev.granary.cli.manifest;
+    exports dev.granary.demo;
+    exports dev.granary.demo.kernels;
+
+    opens dev.granary.cli to info.picocli;
+}

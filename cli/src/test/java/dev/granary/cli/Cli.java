@@ -1,0 +1,64 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import picocli.CommandLine;
+
+/**
+ * What one run of the command gave.
+ *
+ * @param status the exit code
+ * @param out what it printed to standard output
+ * @param err what it printed to standard error
+ */
+record Cli(int status, String out, String err) {
+    /** Runs the command in this JVM. */
+    static Cli run(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine line = Main.commandLine(arguments).setOut(new PrintWriter(out)).setErr(new PrintWriter(err));
+        int status = line.execute(arguments);
+        Cli result = new Cli(status, out.toString(), err.toString());
+        assertFalse((result.out + result.err).contains("\tat "), () -> "a stack trace: " + result);
+        return result;
+    }
+
+    /** Checks the exit code. */
+    Cli exits(int expected) {
+        assertEquals(expected, status, this::toString);
+        return this;
+    }
+
+    /** Checks that standard error has each of these. */
+    Cli complains(String... parts) {
+        for (String part : parts) {
+            assertTrue(err.contains(part), () -> "'" + part + "' is not in: " + err);
+        }
+        return this;
+    }
+
+    /** Checks that standard output has each of these. */
+    Cli says(String... parts) {
+        for (String part : parts) {
+            assertTrue(out.contains(part), () -> "'" + part + "' is not in: " + out);
+        }
+        return this;
+    }
+
+    /** Checks that no line of standard output is wider than 80 columns. */
+    Cli isNarrow() {
+        out.lines().forEach(line -> assertTrue(line.length() <= 80, () -> line.length() + " columns: " + line));
+        return this;
+    }
+
+    /** Standard output, which must be one JSON object and nothing else. */
+    JsonObject json() {
+        return JsonParser.parseString(out).getAsJsonObject();
+    }
+}

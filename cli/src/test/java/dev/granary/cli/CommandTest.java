@@ -1,0 +1,276 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.StoredEntry;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The command without a device: usage, messages, exit codes, and the commands that look into a store. */
+class CommandTest {
+    private final Path directory;
+    private final String local;
+
+    CommandTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.local = directory.resolve("local").toString();
+    }
+
+    /** Fills the local directory; returns the ids as ls shows them. */
+    private List<String> fill(int entries) throws Exception {
+        Target target = new Target(Backend.OPENCL, "vendor", "Device\u001b[31m 9000", "1.2.3");
+        List<String> ids = new ArrayList<>();
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
+            for (int i = 0; i < entries; i++) {
+                Id id = Id.builder(target).field("kind", "kernel-source").field("source", "void k" + i + "() {}" + "/".repeat(200)).build();
+                tier.store(Entry.of(id, KernelBinaries.of(new byte[2000]), Duration.ofMillis(250), new EntryMetadata("0.1", "host/1",
+                        Instant.EPOCH, List.of("k" + i), List.of(), "kernel " + i + " with a readable key that is long " + "x".repeat(100))));
+                ids.add(id.hash().hex());
+            }
+        }
+        return ids;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "--wrong", "conquer", "ls --wrong", "ls --tier cloud", "ls extra", "run", "inspect", "ls --dir",
+        "populate --upload-limit soon m.toml", "populate --upload-limit 0 m.toml", "warm", "warm extra", "warm --bucket s3://abc --target ../e",
+        "warm --bucket s3://abc --capacity 0", "compact", "compact --bucket s3://abc --grace soon", "compact --bucket s3://abc?access=read",
+        "compact --bucket s3://abc --target abc", "verify --bucket s3://abc", "evict --to 0 --bucket s3://abc", "clear --endpoint http://h",
+        "export --client aws d", "import --bucket s3://abc d", "ls --bucket s3://abc", "stats --client minio", "inspect --bucket s3://abc 12",
+        "populate m.toml", "run --require-bucket m.toml", "warm --bucket s3://abc --target opencl/.."})
+    @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output")
+    void wrongUsage(String arguments) {
+        Cli result = Cli.run(arguments.isEmpty() ? new String[0] : arguments.split(" ")).exits(2);
+        assertEquals("", result.out());
+        assertTrue(!result.err().isBlank());
+        if (!arguments.isEmpty()) {
+            assertTrue(result.err().lines().count() <= 2, "U14 the one useful line, and where to find more: " + result.err());
+        }
+    }
+
+    @Test
+    @DisplayName("U8 options that would do nothing are refused with what to do instead, not taken in silence")
+    void uselessOptions() {
+        for (String command : List.of("verify", "evict", "clear", "export", "import")) {
+            Cli.run(command, "--bucket", "s3://abc").exits(2).complains("'--bucket'", "granary " + command + " --help");
+            assertFalse(Cli.run(command, "--help").exits(0).out().contains("--bucket"));
+        }
+        for (String command : List.of("ls", "stats")) {
+            Cli.run(command, "--dir", local, "--bucket", "s3://abc").exits(2).complains("do nothing with --tier local; say --tier bucket");
+        }
+    }
+
+    @Test
+    @DisplayName("U14 help is a command, --help names all that the launcher has, and a mistyped command gets a line and a pointer")
+    void helpOfAll() {
+        Cli.run("--help").exits(0).says("help ", "test ", "bench ", "server ", "conformance ", "mvn ", "Exit codes: 0 done, 1 failed, 2 wrong").isNarrow();
+        Cli.run("help").exits(0).says("populate", "conformance");
+        Cli.run("help", "populate").exits(0).says("--upload-limit", "MANIFEST").isNarrow();
+        Cli.run("populat").exits(2).complains("populat", "Try 'granary --help'");
+        Cli wrong = Cli.run("ls", "--wrong").exits(2).complains("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
+        assertEquals(2, wrong.err().lines().count(), wrong.err());
+    }
+
+    @Test
+    @DisplayName("O10 a table is cut in its first column where it is wider than 80 columns, never in what is right of it")
+    void table() {
+        StringWriter text = new StringWriter();
+        new Table("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
+        List<String> lines = text.toString().lines().toList();
+        assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
+        assertTrue(lines.get(1).startsWith("kkkk") && lines.get(1).endsWith("...   1 B  0123456789abcdef"), lines::toString);
+    }
+
+    @Test
+    @DisplayName("Help and version end with 0")
+    void help() {
+        Cli.run("--version").exits(0).says("granary 0.1.0");
+        Cli.run("--help").exits(0).says("populate", "run", "ls", "inspect", "stats", "doctor").isNarrow();
+        for (String command : List.of("populate", "run", "warm", "compact", "ls", "inspect", "verify", "evict", "clear", "export", "import", "stats", "doctor")) {
+            Cli.run(command, "--help").exits(0).says("--dir", "--json").isNarrow();
+        }
+    }
+
+    @Test
+    @DisplayName("A wrong configuration ends with 2 and says what to change")
+    void wrongConfiguration() throws Exception {
+        Cli.run("ls", "--dir", local, "--bucket", "kernels").exits(2).complains("granary: The bucket is 'kernels', but should be s3://name");
+        String manifest = Files.writeString(directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n").toString();
+        for (String command : List.of("run", "populate")) {
+            Cli.run(command, "--dir", local, "--bucket", "kernels", manifest).exits(2).complains("The bucket is 'kernels'");
+        }
+        Cli.run("ls", "--dir", local, "--endpoint", "localhost").exits(2).complains("The endpoint is 'localhost'", "http://127.0.0.1:9000");
+        Cli.run("stats", "--dir", local, "--capacity", "big").exits(2).complains("The capacity is 'big'", "500MiB");
+        Cli.run("doctor", "--dir", local, "--client", "curl").exits(2).complains("aws or minio");
+        Cli.run("ls", "--dir", local, "--tier", "bucket").exits(2).complains("No bucket is configured", "--bucket", "GRANARY_BUCKET");
+        Cli.run("ls", "--dir", local, "--tier", "s3://other", "--bucket", "s3://team").exits(2).complains("s3://other is none of the configured");
+        Cli.run("ls", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://team?access=read").exits(2).complains("s3://team is named twice");
+        Files.writeString(directory.resolve("file"), "");
+        Cli.run("ls", "--dir", directory.resolve("file").toString()).exits(2).complains("not a directory");
+        Cli.run("ls", "--dir=~/cache").exits(2).complains("The directory is '~/cache'", "written out");
+        Cli leaky = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://abc", "--endpoint", "http://me:secret@h").exits(2);
+        assertTrue(!leaky.err().contains("secret"), leaky.err());
+    }
+
+    @Test
+    @DisplayName("A manifest that is missing or wrong ends with 2 and its place")
+    void wrongManifest() throws Exception {
+        Path missing = directory.resolve("missing.toml");
+        Path wrong = Files.writeString(directory.resolve("wrong.toml"), "[[kernel]]\nname = 'k'\n");
+        for (String command : List.of("run", "populate")) {
+            Cli.run(command, "--dir", local, missing.toString()).exits(2).complains("missing.toml cannot be read: there is no such file");
+            Cli.run(command, "--dir", local, wrong.toString()).exits(2).complains("wrong.toml:1:1", "has no source");
+            Cli.run(command, "--dir", local, directory.toString()).exits(2).complains("is a directory");
+        }
+    }
+
+    @Test
+    @DisplayName("ls, stats and inspect of an empty directory")
+    void empty() {
+        Cli.run("ls", "--dir", local).exits(0).says("0 entries, 0 B in " + local);
+        assertEquals(0, Cli.run("ls", "--dir", local, "--json").exits(0).json().getAsJsonArray("entries").size());
+        Cli.run("stats", "--dir", local).exits(0).says("0 entries", "No process has used").isNarrow();
+        assertEquals(0, Cli.run("stats", "--dir", local, "--json").exits(0).json().getAsJsonArray("namespaces").size());
+        Cli.run("inspect", "--dir", local, "0123").exits(1).complains("no entry of " + local + " has an id that begins with 0123");
+    }
+
+    @Test
+    @DisplayName("ls and stats tell what is there, in 80 columns and as JSON")
+    void lsAndStats() throws Exception {
+        List<String> ids = fill(3);
+        Cli.run("ls", "--dir", local).exits(0).says(ids.get(0).substring(0, 16), "3 entries", "opencl/");
+        JsonObject listed = Cli.run("ls", "--dir", local, "--json").exits(0).json();
+        assertEquals(ids.stream().sorted().toList(),
+                listed.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).sorted().toList());
+        Cli.run("stats", "--dir", local, "--capacity", "1GiB").exits(0).says("3 entries", "of 1.0 GiB");
+        JsonObject stats = Cli.run("stats", "--dir", local, "--json").exits(0).json();
+        assertEquals(3, stats.getAsJsonArray("namespaces").get(0).getAsJsonObject().get("entries").getAsInt());
+    }
+
+    @Test
+    @DisplayName("T4 inspect tells one entry in 80 columns, without what steers a terminal; unknown, ambiguous and malformed ids are told apart")
+    void inspect() throws Exception {
+        List<String> ids = fill(20);
+        Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT)).exits(0)
+                .says(ids.get(0), "verified", "250 ms", "kernel 0 with", "host/1", "source");
+        shown.out().lines().filter(line -> !line.startsWith("content") && !line.startsWith("id"))
+                .forEach(line -> assertTrue(line.length() <= 80, line));
+        assertTrue(!shown.out().contains("\u001b"), shown.out());
+        JsonObject json = Cli.run("inspect", "--dir", local, "--json", ids.get(1)).exits(0).json();
+        assertEquals(ids.get(1), json.get("id").getAsString());
+        assertEquals("k1", json.getAsJsonArray("kernels").get(0).getAsString());
+        String ambiguous = ids.stream().map(id -> id.substring(0, 1))
+                .filter(digit -> ids.stream().filter(id -> id.startsWith(digit)).count() > 1).findFirst().orElseThrow();
+        Cli.run("inspect", "--dir", local, ambiguous).exits(1).complains("entries have ids that begin with " + ambiguous, "give more digits");
+        Cli.run("inspect", "--dir", local, "f".repeat(64)).exits(1).complains("no entry");
+        for (String malformed : List.of("xyz", "", "0".repeat(65), "../../etc")) {
+            Cli.run("inspect", "--dir", local, malformed).exits(2).complains("is no id", "0-9 and a-f");
+        }
+    }
+
+    @Test
+    @DisplayName("D6 inspect of a damaged entry ends with 1, says how it is damaged, and leaves it alone")
+    void damaged() throws Exception {
+        String id = fill(1).getFirst();
+        StoredEntry stored = StoredEntry.in(Path.of(local)).getFirst();
+        byte[] bytes = stored.bytes();
+        bytes[bytes.length / 2] ^= 1;
+        stored.overwrite(bytes);
+        Cli.run("inspect", "--dir", local, id).exits(1).complains("is damaged (CORRUPT");
+        Cli.run("inspect", "--dir", local, id, "--json").exits(1).complains("is damaged (CORRUPT");
+    }
+
+    @Test
+    @DisplayName("Statistics that were damaged are counted anew")
+    void damagedStatistics() throws Exception {
+        fill(1);
+        Cli.run("stats", "--dir", local).exits(0).says("1 entry", "Nothing was counted in " + local + " yet:", "not when it is killed");
+        Files.write(Path.of(local).resolve("statistics.properties"), new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
+        Cli.run("stats", "--dir", local).exits(0).says("1 entry");
+    }
+
+    @Test
+    @DisplayName("O9 doctor tells each thing that it tried, as text and as JSON, and ends with 1 where one does not work")
+    void doctor() {
+        Cli text = Cli.run("doctor", "--dir", local).says("java", "opencl", "directory: " + local + ", on ", "none is configured");
+        Cli.run("doctor", "--dir", directory.resolve("none").toString(), "--capacity", "0").says("directory: none is used: the capacity is 0");
+        assertTrue(Files.notExists(directory.resolve("none")));
+        JsonObject json = Cli.run("doctor", "--dir", local, "--json").exits(text.status()).json();
+        assertEquals(text.status() == 0, json.get("well").getAsBoolean());
+        Cli.run("doctor", "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1").exits(1)
+                .says("PROBLEM  bucket", "->");
+        Cli.run("doctor", "--dir", local, "--bucket", "s3://team", "--bucket", "s3://company?access=read", "--endpoint", "http://127.0.0.1:1").exits(1)
+                .says("PROBLEM  bucket s3://team at", "PROBLEM  bucket s3://company at http://127.0.0.1:1, only read:");
+    }
+
+    @Test
+    @DisplayName("A bucket that does not answer ends ls with 1 and one line")
+    void unreachableBucket() {
+        Cli result = Cli.run("ls", "--dir", local, "--tier", "bucket", "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1");
+        result.exits(1).complains("cannot be listed");
+        assertEquals(1, result.err().lines().count(), result.err());
+    }
+
+    @Test
+    @DisplayName("R16 O10 a bucket that does not answer ends warm and compact with 1, one line and nothing else; with --json the object tells it")
+    void unreachableBucketOfPacks() {
+        for (String command : List.of("warm", "compact")) {
+            String[] arguments = {command, "--dir", local, "--bucket", "s3://granary-test", "--endpoint", "http://127.0.0.1:1", "--target", "opencl/x"};
+            Cli result = Cli.run(arguments).exits(1).complains("granary: ", "s3://granary-test at http://127.0.0.1:1");
+            assertEquals(List.of(1L, 0L), List.of(result.err().lines().count(), result.out().lines().count()), result::toString);
+            String[] json = Stream.concat(Stream.of(arguments), Stream.of("--json")).toArray(String[]::new);
+            assertEquals(false, Cli.run(json).exits(1).json().get("well").getAsBoolean());
+        }
+    }
+
+    @Test
+    @DisplayName("As a process: the exit code is the command's, and JSON is all that is on standard output")
+    void process() throws Exception {
+        fill(2);
+        assertEquals(2, process("ls", "--dir", local, "--json").json().getAsJsonArray("entries").size());
+        process("conquer").exits(2).complains("conquer");
+        process("inspect", "--dir", local, "0".repeat(64)).exits(1).complains("no entry");
+    }
+
+    private static Cli process(String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1",
+                "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(List.of(arguments));
+        Path err = Files.createTempFile("granary-test", ".err");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile());
+        builder.environment().putAll(Map.of("GRANARY_BUCKET", "", "GRANARY_CONFIG", ""));
+        Process process = builder.start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        int status = process.waitFor();
+        String complaint = Files.readString(err);
+        Files.delete(err);
+        return new Cli(status, out, complaint);
+    }
+}

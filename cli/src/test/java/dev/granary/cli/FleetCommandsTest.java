@@ -1,0 +1,198 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.granary.cache.Catalog;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.TestFleet;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.StoreFailure;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code warm}, {@code compact}, and what {@code ls}, {@code stats} and {@code inspect} tell of packs, against a real server. */
+class FleetCommandsTest {
+    private static final String TARGET = TestEntries.TARGET.path();
+
+    private static final StoreFailure ABSENT = new StoreFailure(StoreFailure.Kind.SERVER, 404, "NoSuchKey", "");
+
+    private final Path directory;
+    private final TestFleet fleet;
+    private final TestEntries entries = new TestEntries("FleetCommandsTest");
+
+    FleetCommandsTest(@TempDir Path directory) throws Exception {
+        this.directory = directory;
+        this.fleet = new TestFleet(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private List<Entry> some(int count, int bytes) {
+        return Stream.generate(() -> entries.entry(bytes)).limit(count).toList();
+    }
+
+    private Cli run(String machine, String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--dir", directory.resolve(machine).toString(), "--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint()));
+        return Cli.run(all.toArray(String[]::new));
+    }
+
+    @Test
+    @DisplayName("R7 R11 O10 warm tells what came, in text and as JSON, and nothing on standard error")
+    void warm() {
+        fleet.publish(some(30, 1000));
+        fleet.publishAlone(some(2, 1000));
+        Cli text = run("a", "warm", "--target", TARGET).exits(0).says("from s3://kernels/ci at " + fleet.endpoint(), "for  " + TARGET, "32 entries (",
+                "installed, 0 there already, 0 skipped", " requests, ", "2 entries had to be asked for alone; granary compact");
+        text.isNarrow();
+        assertEquals("", text.err());
+        run("a", "warm", "--target", TARGET).exits(0).says("0 entries (0 B) installed, 32 there already, 0 skipped", "0 B came in");
+        run("b", "warm", "--target", TARGET, "--packs-only").exits(0).says("30 entries (");
+        Cli machine = run("c", "warm", "--target", TARGET, "--json", "--target", "opencl/nobody-has").exits(1)
+                .complains("nothing for opencl/nobody-has is in s3://kernels/ci", "granary ls --tier bucket");
+        assertEquals(1, machine.err().lines().count(), "U13 a target that was named, and of which nothing is there, is told");
+        List<JsonObject> warmed = machine.json().getAsJsonArray("warmed").asList().stream().map(one -> one.getAsJsonObject()).toList();
+        assertEquals(List.of(32, 0), warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
+        Cli.run("ls", "--dir", directory.resolve("c").toString()).exits(0).says("32 entries");
+        Cli nothing = run("d", "warm", "--target", "opencl/nobody-has").exits(1).says("0 entries (0 B) installed").complains("nothing for opencl/nobody-has");
+        assertEquals(1, nothing.err().lines().count(), nothing.err());
+    }
+
+    @Test
+    @DisplayName("R6 E1 O8 what did not come, or did not stay, is told with the reason; exit code 1 where something did not come")
+    void warmInPart() {
+        fleet.publish(some(60, 100 << 10));
+        Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB").exits(0).complains("left " + directory.resolve("small") + " again",
+                "its capacity of 2.0 MiB", "--capacity");
+        assertEquals(1, small.err().lines().count(), small.err());
+        fleet.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
+        run("node", "warm", "--target", TARGET).exits(1).says("60 entries (").complains("could not be listed", "s3:ListBucket", "--packs-only");
+        run("node", "warm", "--target", TARGET, "--packs-only").exits(0).says("60 there already");
+        fleet.plan(FaultPlan.when(request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        run("other", "warm", "--target", TARGET, "--packs-only").exits(1).says("60 skipped", "skipped: a pack cannot be read: it is not there, or must not be read: 403 AccessDenied");
+    }
+
+    @Test
+    @DisplayName("R11 ls, stats, inspect and verify of the bucket show what lies in packs, of every target, and what is also alone once")
+    void look() {
+        List<Entry> packed = some(5, 100);
+        fleet.publishAlone(packed.subList(4, 5));
+        fleet.publish(packed);
+        fleet.publish(List.of(TestEntries.entry(Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build(), KernelBinaries.of(new byte[9]))));
+        run("a", "ls", "--tier", "bucket").exits(0).says(TARGET, TestEntries.OTHER_TARGET.path(), "6 entries");
+        run("a", "ls", "--tier", "bucket", "--target", TARGET).exits(0).says("5 entries");
+        run("a", "stats", "--tier", "bucket").exits(0).says("6 entries", TARGET + ": 5 entries", TestEntries.OTHER_TARGET.path() + ": 1 entry");
+        run("a", "inspect", "--tier", "bucket", packed.getFirst().id().hash().hex()).exits(0).says("verified", "250 ms");
+        fleet.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+        Cli denied = run("a", "ls", "--tier", "bucket").exits(1).complains("cannot be listed", "manifest");
+        assertEquals(1, denied.err().lines().count(), denied.err());
+    }
+
+    @Test
+    @DisplayName("O7 O10 compact: a dry run changes nothing; then what lies alone is in a pack; the grace is kept; sealed where it is asked for")
+    void compact() {
+        fleet.publishAlone(some(7, 1000));
+        List<String> before = fleet.keys("");
+        run("a", "compact", "--target", TARGET, "--dry-run").exits(0).says("in  s3://kernels/ci", "7 entries (", "would go into packs").isNarrow();
+        assertEquals(7, run("a", "compact", "--target", TARGET, "--dry-run", "--json").exits(0).json().getAsJsonArray("targets").get(0)
+                .getAsJsonObject().get("fold").getAsInt());
+        assertEquals(before, fleet.keys(""));
+        Cli done = run("a", "compact", "--target", TARGET).exits(0).says("7 entries in 1 new pack, 0 objects removed").isNarrow();
+        assertEquals("", done.err());
+        assertEquals(List.of(7, 1), List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size()));
+        run("a", "compact", "--target", TARGET, "--dry-run").exits(0).says("nothing is to be done", "7 objects will be removed when the grace is over");
+        run("a", "compact", "--target", TARGET, "--seal").exits(0).says("0 entries in 0 new packs, 0 objects removed", "sealed: ");
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.DENIED)));
+        run("a", "compact", "--target", TARGET, "--grace", "0s").exits(1).says("0 objects removed", "7 objects could not be removed", "s3:DeleteObject");
+        fleet.plan(FaultPlan.SOUND);
+        JsonObject json = run("a", "compact", "--target", TARGET, "--grace", "0s", "--json", "--seal").exits(0).json();
+        JsonObject target = json.getAsJsonArray("targets").get(0).getAsJsonObject();
+        assertEquals(List.of(7, 0, 0), Stream.of("removed", "unremoved", "left").map(name -> target.get(name).getAsInt()).toList());
+        assertTrue(json.get("well").getAsBoolean() && target.get("sealed").getAsBoolean(), json::toString);
+        assertEquals(0, fleet.keys("/e/").size());
+        run("b", "warm", "--target", TARGET).exits(0).says("7 entries (");
+        run("a", "compact", "--target", "opencl/nobody-has").exits(0).says("0 entries in 0 new packs");
+        assertEquals(List.of(), fleet.keys("nobody"));
+    }
+
+    private static byte[] changedAtEnd(byte[] bytes) {
+        bytes[bytes.length - 1] ^= 1;
+        return bytes;
+    }
+
+    private JsonObject compacted(int exits) {
+        return run("a", "compact", "--target", TARGET, "--json").exits(exits).json().getAsJsonArray("targets").get(0).getAsJsonObject();
+    }
+
+    private static List<Integer> counts(JsonObject target) {
+        return Stream.of("packed", "left", "damaged", "unread", "tooLarge", "otherVersion").map(name -> target.get(name).getAsInt()).toList();
+    }
+
+    @Test
+    @DisplayName("U9 compact with damaged entries: counted, named and exit code 1, until they are removed; what could not be read is told apart")
+    void compactDamaged() {
+        fleet.publishAlone(some(12, 100));
+        List<String> keys = fleet.keys("/e/");
+        keys.forEach(key -> fleet.change(key, FleetCommandsTest::changedAtEnd));
+        Cli text = run("a", "compact", "--target", TARGET).exits(1).says("0 entries in 0 new packs", "12 entries left alone: damaged; remove the objects",
+                "s3://kernels/" + keys.getFirst(), "and 2 more; --json names 100");
+        assertEquals(10, text.out().lines().filter(line -> line.startsWith("  s3://kernels/ci/v1/")).count(), text.out());
+        run("a", "compact", "--target", TARGET, "--seal").exits(1).says("not sealed, because of the entries that were left");
+        JsonObject json = compacted(1);
+        assertEquals(List.of(0, 12, 12, 0, 0, 0), counts(json));
+        assertEquals(keys.stream().map(key -> "s3://kernels/" + key).toList(),
+                json.getAsJsonArray("damagedObjects").asList().stream().map(JsonElement::getAsString).sorted().toList());
+        fleet.remove(keys.getFirst().substring(keys.getFirst().lastIndexOf('/')));
+        assertEquals(List.of(0, 11, 11, 0, 0, 0), counts(compacted(1)));
+        fleet.remove("/e/");
+        fleet.publishAlone(some(3, 100));
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(Fault.DENIED)));
+        run("a", "compact", "--target", TARGET).exits(1).says("3 entries left: not to be read now; compact again");
+        fleet.plan(FaultPlan.when(request -> request.operation().startsWith("GET") && request.key().contains("/e/"), new Fault.Lost(ABSENT)));
+        run("a", "compact", "--target", TARGET).exits(1).says("3 entries listed, and not there any more");
+        fleet.plan(FaultPlan.SOUND);
+        assertEquals(List.of(3, 0, 0, 0, 0, 0), counts(compacted(0)));
+    }
+
+    @Test
+    @DisplayName("U11 stats of the bucket tells nothing of this machine: neither its counters nor its capacity")
+    void statsOfBucket() {
+        fleet.publish(some(3, 100));
+        Cli text = run("a", "stats", "--tier", "bucket").exits(0).says("3 entries");
+        assertFalse(text.out().contains("rocess") || text.out().contains("compiled"), text.out());
+        assertEquals(Set.of("tier", "namespaces"), run("a", "stats", "--tier", "bucket", "--json").exits(0).json().keySet());
+    }
+
+    @Test
+    @DisplayName("S12 sizes whose sum no number holds, and names that lead elsewhere, do ls and stats no harm")
+    void strangeListing() {
+        List<Catalog.Listed> entries = List.of(new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), Long.MAX_VALUE, 1),
+                new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
+        assertEquals(Long.MAX_VALUE, ListedEntries.bytes(entries));
+        FirstEntries first = new FirstEntries(Comparator.comparingLong(Catalog.Listed::bytes), 1);
+        entries.forEach(first);
+        assertEquals(List.of(2L, Long.MAX_VALUE, 16L), List.of(first.entries(), first.bytes(), first.kept().getFirst().bytes()));
+        for (String target : List.of("opencl/..", "opencl/.", "opencl/.hidden")) {
+            run("a", "warm", "--target", target).exits(2).complains("--target must be such as");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+package dev.granary.cli;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.opencl.OpenCl;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands as processes with a heap of 256 MB, against servers that announce 5 GiB and list without end: each ends by itself, with 1 and a cause. */
+class HostileBucketTest {
+    /** Far beyond any limit: only a command that hangs takes so long. */
+    private static final Duration HANG = Duration.ofMinutes(30);
+
+    /** The property for all that takes longer. */
+    private static final String WHOLE = "granary.hostile.whole";
+
+    private static final long HUGE = 5L << 30;
+    private static final String TARGET = "opencl/somebody-has";
+    private static final String HEX = "0123456789abcdef";
+
+    private final Path directory;
+
+    HostileBucketTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    /** An answer, written byte by byte. */
+    private interface Answer {
+        void to(String requestLine, OutputStream out) throws IOException;
+    }
+
+    /** An HTTP/1.1 server of one request a connection. */
+    private static final class Server implements AutoCloseable {
+        private final ServerSocket socket = new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
+        private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+        Server(Answer answer) throws IOException {
+            threads.execute(() -> {
+                try {
+                    while (true) {
+                        Socket connection = socket.accept();
+                        threads.execute(() -> serve(connection, answer));
+                    }
+                } catch (IOException e) {
+                    // closed
+                }
+            });
+        }
+
+        String endpoint() {
+            return "http://127.0.0.1:" + socket.getLocalPort();
+        }
+
+        private static void serve(Socket connection, Answer answer) {
+            try (connection) {
+                InputStream in = new BufferedInputStream(connection.getInputStream());
+                OutputStream out = connection.getOutputStream();
+                StringBuilder head = new StringBuilder();
+                for (int next = in.read(); next >= 0; next = in.read()) {
+                    head.append((char) next);
+                    if (head.length() > 3 && head.substring(head.length() - 4).equals("\r\n\r\n")) {
+                        in.skipNBytes(length(head.toString().toLowerCase(Locale.ROOT)));
+                        answer.to(head.substring(0, head.indexOf("\r\n")), out);
+                        return;
+                    }
+                }
+            } catch (IOException e) {
+                // the client went first, or the server closes
+            }
+        }
+
+        private static long length(String head) {
+            int at = head.indexOf("\r\ncontent-length:");
+            return at < 0 ? 0 : Long.parseLong(head.substring(at + 17, head.indexOf("\r\n", at + 2)).strip());
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+            threads.shutdownNow();
+        }
+    }
+
+    private static void tell(OutputStream out, String status, String body) throws IOException {
+        byte[] bytes = body.getBytes(UTF_8);
+        out.write(("HTTP/1.1 " + status + "\r\nETag: \"e\"\r\nContent-Type: application/xml\r\nConnection: close\r\nContent-Length: " + bytes.length
+                + "\r\n\r\n").getBytes(ISO_8859_1));
+        out.write(bytes);
+        out.flush();
+    }
+
+    /** Announces 5 GiB, and sends zeros for as long as somebody reads. */
+    private static void huge(String line, OutputStream out) throws IOException {
+        if (!line.startsWith("GET") && !line.startsWith("HEAD")) {
+            tell(out, "200 OK", "");
+            return;
+        }
+        out.write(("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + HUGE + "\r\n\r\n").getBytes(ISO_8859_1));
+        byte[] zeros = new byte[64 << 10];
+        for (long left = line.startsWith("GET") ? HUGE : 0; left > 0; left -= zeros.length) {
+            out.write(zeros);
+        }
+    }
+
+    private static boolean isListing(String line) {
+        return line.contains("list-type=2");
+    }
+
+    private static String page(String objects, long number) {
+        return "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult><Name>kernels</Name><Prefix></Prefix><MaxKeys>1000</MaxKeys><KeyCount>1</KeyCount>"
+                + "<IsTruncated>" + (number >= 0) + "</IsTruncated><NextContinuationToken>" + number + "</NextContinuationToken>" + objects + "</ListBucketResult>";
+    }
+
+    private static String entry(Random random) {
+        String name = IntStream.range(0, 64).mapToObj(_ -> String.valueOf(HEX.charAt(random.nextInt(16)))).collect(Collectors.joining());
+        return "<Contents><Key>ci/v1/" + TARGET + "/e/" + name.substring(0, 2) + "/" + name + "</Key><Size>1000</Size><ETag>\"e\"</ETag>"
+                + "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>";
+    }
+
+    /** Lists so many new entries on each page, and never the last page; nothing else is there. */
+    private static Answer endless(int onPage) {
+        AtomicLong pages = new AtomicLong();
+        Random random = new Random(1);
+        return (line, out) -> {
+            if (isListing(line) && onPage > 0 && line.matches(".*(%2F|/)[mp](%2F|/).*")) {
+                tell(out, "200 OK", page("", -1)); // there are no packs: a compaction goes on to the entries
+            } else if (isListing(line)) {
+                long number = pages.incrementAndGet();
+                String entries;
+                synchronized (random) {
+                    entries = IntStream.range(0, onPage).mapToObj(_ -> entry(random)).collect(Collectors.joining());
+                }
+                tell(out, "200 OK", page(entries, number));
+            } else {
+                tell(out, "404 Not Found", line.startsWith("HEAD") ? "" : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
+            }
+        };
+    }
+
+    /** Lists a few entries, of which each is announced as 5 GiB; there is no manifest. */
+    private static Answer hugeEntries() {
+        String few = page(IntStream.range(0, 40).mapToObj(i -> entry(new Random(i))).collect(Collectors.joining()), -1);
+        return (line, out) -> {
+            if (isListing(line)) {
+                tell(out, "200 OK", line.contains("%2Fe%2F") || line.contains("/e/") ? few : page("", -1));
+            } else if (line.contains("/e/")) {
+                huge(line, out);
+            } else {
+                tell(out, "404 Not Found", line.startsWith("HEAD") ? "" : "<Error><Code>NoSuchKey</Code><Message>no</Message></Error>");
+            }
+        };
+    }
+
+    private Cli process(Server server, List<String> arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow(), "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(arguments);
+        command.addAll(List.of("--dir", directory.resolve("local of " + arguments.getFirst()).toString(), "--bucket", "s3://kernels/ci", "--endpoint", server.endpoint()));
+        Path out = Files.createTempFile(directory, "granary", ".out");
+        Path err = Files.createTempFile(directory, "granary", ".err");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+        builder.environment().putAll(Map.of("GRANARY_BUCKET", "", "GRANARY_CONFIG", "", "AWS_ACCESS_KEY_ID", "nobody", "AWS_SECRET_ACCESS_KEY", "nothing"));
+        Process process = builder.start();
+        try {
+            assertTrue(process.waitFor(HANG.toSeconds(), TimeUnit.SECONDS), () -> arguments + " hangs");
+        } finally {
+            process.destroyForcibly();
+        }
+        return new Cli(process.exitValue(), Files.readString(out), Files.readString(err));
+    }
+
+    private void assertEachEnds(Answer answer, List<List<String>> commands) throws Exception {
+        Map<List<String>, Future<Cli>> running = new LinkedHashMap<>();
+        List<Executable> all = new ArrayList<>();
+        try (Server server = new Server(answer); ExecutorService threads = Executors.newCachedThreadPool()) {
+            for (List<String> arguments : commands) {
+                running.put(arguments, threads.submit(() -> {
+                    long start = System.nanoTime();
+                    Cli ended = process(server, arguments);
+                    System.out.printf(Locale.ROOT, "%s: %d after %d ms: %s%n", arguments.getFirst(), ended.status(),
+                            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start), (ended.out() + ended.err()).replace('\n', '|'));
+                    return ended;
+                }));
+            }
+            for (Future<Cli> command : running.values()) {
+                Cli ended = command.get();
+                all.add(() -> {
+                    ended.exits(1);
+                    assertFalse((ended.out() + ended.err()).isBlank(), ended::toString);
+                    assertFalse((ended.out() + ended.err()).matches("(?s).*(OutOfMemory|\tat |this should not have happened).*"), ended::toString);
+                });
+            }
+        }
+        assertAll(all);
+    }
+
+    private List<String> populate() throws IOException {
+        Files.writeString(directory.resolve("add.cl"), "__kernel void add(__global float *a) { a[get_global_id(0)] += 1.0f; }\n");
+        return List.of("populate", Files.writeString(directory.resolve("kernels.toml"), "[[kernel]]\nname = 'add'\nsource = 'add.cl'\n").toString());
+    }
+
+    private static final List<String> LS = List.of("ls", "--tier", "bucket");
+    private static final List<String> WARM = List.of("warm", "--target", TARGET);
+    private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
+
+    private static void assumeDevice() {
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "there is no OpenCL device");
+    }
+
+    @Test
+    @DisplayName("A9 S2 every length is announced as 5 GiB: populate and compact end with 1 and a cause, in a heap of 256 MB")
+    void hugeLengths() throws Exception {
+        assumeDevice();
+        assertEachEnds(HostileBucketTest::huge, List.of(populate(), COMPACT));
+    }
+
+    @Test
+    @DisplayName("A9 S2 entries that are listed as small and announced as 5 GiB: warm says that they are too long, in a heap of 256 MB")
+    void hugeEntriesOnly() throws Exception {
+        assertEachEnds(hugeEntries(), List.of(WARM));
+    }
+
+    @Test
+    @DisplayName("A9 S6 a listing of empty pages without end: ls ends with 1 and the cause")
+    void emptyPages() throws Exception {
+        assertEachEnds(endless(0), List.of(LS));
+    }
+
+    @Test
+    @DisplayName("A9 S2 S6 the other commands against the same servers")
+    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "seconds for each process; -D" + WHOLE + "=true runs it")
+    void otherCommands() throws Exception {
+        assumeDevice();
+        assertEachEnds(HostileBucketTest::huge, List.of(WARM, LS));
+        assertEachEnds(endless(0), List.of(WARM, COMPACT));
+        assertEachEnds(endless(1), List.of(LS, WARM));
+    }
+
+    @Test
+    @DisplayName("A9 S6 a listing of a thousand new entries a page without end: ls, warm and compact end with 1 and the cause, in a heap of 256 MB")
+    @EnabledIfSystemProperty(named = WHOLE, matches = "true", disabledReason = "takes minutes; -D" + WHOLE + "=true runs it")
+    void fullPages() throws Exception {
+        assertEachEnds(endless(1000), List.of(LS, WARM, COMPACT));
+    }
+}

@@ -1,0 +1,94 @@
+package dev.granary.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The launcher's decision to install an OpenCL driver: the real script, in a tree that is built, with programs around it that write down how they were
+ * called. No driver is found, and nothing is installed.
+ */
+class LauncherTest {
+    private static final Path LAUNCHER = Path.of("..", "granary");
+
+    private final Path tree;
+    private final Path log;
+
+    LauncherTest(@TempDir Path directory) throws IOException {
+        Assumptions.assumeTrue(Files.isExecutable(LAUNCHER) && Files.isExecutable(Path.of("/bin/bash")), "there is no launcher here, or no bash");
+        this.tree = directory;
+        this.log = directory.resolve("called.txt");
+        Path target = Files.createDirectories(directory.resolve("cli/target"));
+        Files.writeString(target.resolve("granary.classpath"), "nothing.jar");
+        Files.createFile(target.resolve("coordinator-test.jar"));
+        Files.copy(LAUNCHER, directory.resolve("granary"));
+        assertTrue(directory.resolve("granary").toFile().setExecutable(true));
+        Files.createDirectories(directory.resolve("jdk/bin"));
+        Files.writeString(directory.resolve("jdk/release"), "JAVA_VERSION=\"25.0.1\"\n");
+        program("jdk/bin/javac", "exit 0");
+        program("jdk/bin/java", "exit 0");
+        Files.createDirectories(directory.resolve("bin"));
+        program("bin/ls", "exit 2"); // so no driver is found
+        program("bin/mvn", "exit 0");
+        program("bin/apt-get", "echo \"apt-get $*\" >> '" + log + "'");
+    }
+
+    private void program(String path, String line) throws IOException {
+        Path file = Files.writeString(tree.resolve(path), "#!/bin/bash\n" + line + "\n");
+        assertTrue(file.toFile().setExecutable(true));
+    }
+
+    /** What a run as that user has printed on standard error, and which installations it has begun. */
+    private record Ran(String err, List<String> installed) {}
+
+    private Ran run(int user, String... arguments) throws Exception {
+        program("bin/id", "echo " + user);
+        Files.deleteIfExists(log);
+        List<String> command = new ArrayList<>(List.of("/bin/bash", tree.resolve("granary").toString()));
+        command.addAll(Arrays.asList(arguments));
+        Path err = tree.resolve("err.txt");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(err.toFile()).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        Map<String, String> variables = builder.environment();
+        variables.put("PATH", tree.resolve("bin") + ":" + variables.get("PATH"));
+        variables.put("JAVA_HOME", tree.resolve("jdk").toString());
+        variables.remove("OCL_ICD_VENDORS");
+        variables.remove("GRANARY_JAVA_OPTIONS");
+        Process process = builder.start();
+        assertEquals(0, process.waitFor(), () -> "exit code of " + command);
+        return new Ran(Files.readString(err, UTF_8), Files.exists(log) ? Files.readAllLines(log) : List.of());
+    }
+
+    @Test
+    @DisplayName("U4 a driver is installed for demo and test alone; populate, run and doctor say how to install one")
+    void installs() throws Exception {
+        for (String command : List.of("populate", "run", "doctor")) {
+            Ran ran = run(0, command, "kernels.toml");
+            assertEquals(List.of(), ran.installed(), command);
+            assertTrue(ran.err().contains("no OpenCL driver is installed") && ran.err().contains("apt-get install pocl-opencl-icd"), command + ": " + ran);
+        }
+        for (String command : List.of("warm", "ls", "compact", "stats", "--help", "mvn")) {
+            Ran ran = run(0, command);
+            assertEquals(List.of(), ran.installed(), command);
+            assertTrue(!ran.err().contains("OpenCL"), command + ": " + ran);
+        }
+        for (String command : List.of("demo", "test")) {
+            Ran ran = run(0, command);
+            assertTrue(ran.installed().stream().anyMatch(line -> line.contains("install") && line.contains("pocl-opencl-icd")), command + ": " + ran);
+            Ran user = run(1000, command);
+            assertEquals(List.of(), user.installed(), "only root installs");
+            assertTrue(user.err().contains("sudo apt-get install pocl-opencl-icd"), command + ": " + user);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+package dev.granary.cli;
+
+import static java.util.stream.Collectors.toSet;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import dev.granary.cache.Backend;
+import dev.granary.cache.Damage;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeCatalog;
+import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.local.DirectoryUsage;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.ObjIntConsumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The commands that look after the local directory, on a real one. */
+class LocalCommandsTest {
+    private static final Target OLD = new Target(Backend.OPENCL, "vendor", "Device 9000", "1.0");
+    private static final Target NEW = new Target(Backend.OPENCL, "vendor", "Device 9000", "2.0");
+    private static final int BYTES = 2000;
+
+    private final Path directory;
+    private final String local;
+    private final String tree;
+
+    LocalCommandsTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.local = directory.resolve("local").toString();
+        this.tree = directory.resolve("tree").toString();
+    }
+
+    /** Runs a command on the directory of this test; in what it says, columns are one space apart. */
+    private Cli run(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--dir", local));
+        Cli ended = Cli.run(all.toArray(String[]::new));
+        if (all.stream().noneMatch(List.of("--json", "inspect", "doctor")::contains)) {
+            new Cli(0, ended.out().replace(directory.toString(), ""), "").isNarrow();
+        }
+        return new Cli(ended.status(), ended.out().replaceAll(" +", " "), ended.err());
+    }
+
+    private String store(Target target, String name, int bytes, Duration ago, Duration compileTime) throws Exception {
+        Instant then = Instant.now().minus(ago);
+        Id id = Id.builder(target).field("source", name).build();
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).clock(() -> then).background(Runnable::run).build())) {
+            byte[] binary = new byte[bytes];
+            byte[] mark = mark(name);
+            System.arraycopy(mark, 0, binary, 0, mark.length);
+            tier.store(Entry.of(id, KernelBinaries.of(binary), compileTime,
+                    new EntryMetadata("0.1", "host/1", Instant.EPOCH, List.of(name), List.of(), "kernel " + name)));
+        }
+        return id.hash().hex();
+    }
+
+    private static byte[] mark(String name) {
+        return ("the binary of " + name + ".").getBytes(StandardCharsets.UTF_8);
+    }
+
+    /** Ten old entries of an old driver and five new ones; the later in the list, the longer ago they were used. */
+    private List<String> fill() throws Exception {
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < 15; i++) {
+            ids.add(store(i < 5 ? NEW : OLD, "k" + i, BYTES + i, Duration.ofDays(4L * i).plusMinutes(1), Duration.ofMillis(100 - i)));
+        }
+        return ids;
+    }
+
+    private List<String> listed(String... options) {
+        List<String> all = new ArrayList<>(List.of("ls", "--json"));
+        all.addAll(List.of(options));
+        return ids(run(all.toArray(String[]::new)).exits(0).json());
+    }
+
+    private static List<String> ids(JsonObject object) {
+        return object.getAsJsonArray("entries").asList().stream().map(entry -> entry.getAsJsonObject().get("id").getAsString()).toList();
+    }
+
+    /** Flips a bit of a stored binary, wherever the tier keeps it. */
+    private void damage(String name) throws IOException {
+        change(name, (bytes, at) -> bytes[at] ^= 1);
+    }
+
+    /** Makes a stored entry one of a later format. */
+    private void makeTooNew(String name) throws IOException {
+        change(name, (bytes, at) -> {
+            int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
+            TestEntries.makeLater(bytes, start);
+        });
+    }
+
+    private void change(String name, ObjIntConsumer<byte[]> change) throws IOException {
+        String mark = new String(mark(name), StandardCharsets.ISO_8859_1);
+        try (Stream<Path> all = Files.walk(Path.of(local).resolve("v2"))) {
+            for (Path file : all.filter(Files::isRegularFile).toList()) {
+                byte[] bytes = Files.readAllBytes(file);
+                int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(mark);
+                if (at >= 0) {
+                    change.accept(bytes, at);
+                    Files.write(file, bytes);
+                    return;
+                }
+            }
+        }
+        throw new IOException("the binary of " + name + " is nowhere");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "evict", "evict --dry-run", "evict --to much", "evict --to -1", "evict --older-than 30", "evict --older-than d", "evict --id xyz",
+        "ls --sort age", "ls --limit 0", "ls --limit -1", "ls --limit many", "ls --older-than soon", "ls --id ../..", "verify --to 5",
+        "verify --id", "clear everything", "export", "import", "ls --sort compile --tier bucket", "import /nonexistent/tree"})
+    @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output or in the directory")
+    void wrongUsage(String arguments) {
+        Cli result = run(arguments.split(" ")).exits(2);
+        assertEquals("", result.out());
+        assertFalse(result.err().isBlank());
+    }
+
+    @Test
+    @DisplayName("ls sorts, limits and selects; what it tells of the whole stays true")
+    void ls() throws Exception {
+        List<String> ids = fill();
+        assertEquals(ids, listed());
+        assertEquals(ids.reversed(), listed("--sort", "size"));
+        assertEquals(ids, listed("--sort", "compile"));
+        assertEquals(ids.subList(0, 3), listed("--sort", "compile", "--limit", "3"));
+        assertEquals(List.of(OLD, NEW).stream()
+                .flatMap(target -> ids.subList(target == NEW ? 0 : 5, target == NEW ? 5 : 15).stream().sorted()).toList(), listed("--sort", "name"));
+        assertEquals(ids.subList(8, 15), listed("--older-than", "30d"));
+        assertEquals(ids.subList(0, 5), listed("--target", NEW.path().substring(0, NEW.path().length() - 5)));
+        assertEquals(List.of(), listed("--target", "level-zero"));
+        assertEquals(List.of(ids.get(7)), listed("--id", ids.get(7).substring(0, 20)));
+        assertEquals(List.of(), listed("--older-than", "9w"));
+        run("ls", "--limit", "2").exits(0).says("2 of 15 entries", NEW.path(), ids.get(0).substring(0, 16));
+        run("ls", "--long", "--target", NEW.path()).exits(0).says("kernels", "k4", "96.0 ms", "5 entries");
+        damage("k1");
+        run("ls", "--long").exits(0).says("(corrupt)");
+    }
+
+    @Test
+    @DisplayName("O7 whatever capacity a tool is given, looking removes nothing")
+    void lookingEvictsNothing() throws Exception {
+        fill();
+        store(NEW, "large", 3 << 20, Duration.ZERO, Duration.ZERO);
+        for (String command : List.of("ls", "stats", "verify", "clear", "evict --to 1 --dry-run", "export " + tree + " --dry-run", "doctor")) {
+            run((command + " --capacity 1").split(" "));
+        }
+        assertEquals(16, listed().size());
+        assertFalse(Files.exists(Path.of(tree)));
+    }
+
+    @Test
+    @DisplayName("evict --to removes the least recently used until what remains fits; a dry run lists the same and removes nothing (O7)")
+    void evictTo() throws Exception {
+        List<String> ids = fill();
+        String large = store(NEW, "large", 2 << 20, Duration.ofDays(20).plusMinutes(2), Duration.ZERO);
+        List<String> leaving = new ArrayList<>(ids.subList(6, 15).reversed());
+        leaving.add(large);
+        assertEquals(leaving, ids(run("evict", "--to", "1MiB", "--dry-run", "--json").exits(0).json()));
+        run("evict", "--to", "1", "--dry-run").exits(0).says("10 entries (", "would go, 6 entries (", "would stay", OLD.path());
+        assertEquals(16, listed().size());
+        run("evict", "--to", "4GiB").exits(0).says("0 entries (0 B) removed, 16 entries");
+        JsonObject evicted = run("evict", "--to", "1", "--json").exits(0).json();
+        assertEquals(leaving, ids(evicted));
+        assertEquals(6, evicted.get("keptEntries").getAsInt());
+        assertEquals(ids.subList(0, 6), listed());
+        run("evict", "--to", "0").exits(0).says("6 entries (", "removed, 0 entries (0 B) stay");
+        assertEquals(List.of(), listed());
+    }
+
+    @Test
+    @DisplayName("evict by age, target and id removes what fits all that is given")
+    void evictSelected() throws Exception {
+        List<String> ids = fill();
+        run("evict", "--older-than", "30d", "--target", NEW.path()).exits(0).says("0 entries (0 B) removed");
+        run("evict", "--older-than", "30d").exits(0).says("7 entries (");
+        assertEquals(ids.subList(0, 8), listed());
+        run("evict", "--id", ids.getFirst()).exits(0).says("1 entry (");
+        run("evict", "--target", OLD.path(), "--to", "0").exits(0).says("3 entries (", "4 entries (");
+        assertEquals(ids.subList(1, 5), listed());
+    }
+
+    @Test
+    @DisplayName("clear tells what would go, and removes it with --yes only (O7)")
+    void clear() throws Exception {
+        fill();
+        run("clear").exits(0).says("15 entries (", "would go", "--yes");
+        assertTrue(run("clear", "--json").exits(0).json().get("dryRun").getAsBoolean());
+        assertEquals(15, listed().size());
+        JsonObject cleared = run("clear", "--yes", "--json").exits(0).json();
+        assertFalse(cleared.get("dryRun").getAsBoolean());
+        assertEquals(15, cleared.get("entries").getAsInt());
+        assertEquals(0, cleared.get("keptEntries").getAsInt());
+        assertEquals(List.of(), listed());
+        run("clear", "--yes").exits(0).says("0 entries (0 B) removed");
+    }
+
+    @Test
+    @DisplayName("D6 verify finds what is damaged, ends with 1, leaves it; --repair removes just that and ends with 0; foreign files stay")
+    void verify() throws Exception {
+        List<String> ids = fill();
+        run("verify").exits(0).says("sound 15", "All is well.", "foreign nothing");
+        damage("k3");
+        damage("k9");
+        Path foreign = Files.writeString(Path.of(local).resolve("v2/notes.txt"), "mine");
+        run("verify").exits(1).says("sound 13", "corrupt 2", ids.get(3).substring(0, 16), "--repair", "notes.txt");
+        JsonObject json = run("verify", "--json").exits(1).json();
+        assertEquals(2, json.getAsJsonObject("found").getAsJsonObject("corrupt").get("entries").getAsInt());
+        assertEquals(Set.of(ids.get(3), ids.get(9)),
+                json.getAsJsonArray("damaged").asList().stream().map(bad -> bad.getAsJsonObject().get("id").getAsString()).collect(toSet()));
+        assertEquals(15, listed().size());
+        run("verify", "--target", OLD.path()).exits(1).says("sound 9", "corrupt 1");
+        run("inspect", ids.get(3), "--json").exits(1).says("\"damage\": \"corrupt\"").complains("is damaged (CORRUPT");
+        run("verify", "--repair").exits(0).says("2 entries (", "removed");
+        assertEquals(13, listed().size());
+        run("verify", "--json").exits(0);
+        assertTrue(Files.exists(foreign));
+    }
+
+    @Test
+    @DisplayName("K11 an entry of a later version is no damage: verify tells it, a repair and an export leave it alone")
+    void otherVersion() throws Exception {
+        List<String> ids = fill();
+        makeTooNew("k3");
+        run("verify").exits(0).says("sound 14", "too new 1", "left to these");
+        run("verify", "--repair").exits(0);
+        assertEquals(15, listed().size());
+        run("inspect", ids.get(3)).exits(1).complains("is of another version (TOO_NEW", "leaves it alone");
+        run("export", tree).exits(0).says("14 entries (", "1 entry of another version");
+    }
+
+    @Test
+    @DisplayName("D6 verify tells every kind of damage in 80 columns and as JSON; entries of other versions are no damage")
+    void verifyReport() {
+        FakeCatalog catalog = new FakeCatalog();
+        catalog.add(new TestEntries("verifyReport").entry(10));
+        for (Damage damage : Damage.values()) {
+            for (int i = 0; i < 3; i++) {
+                catalog.add(TestEntries.TARGET.path(), Sha256.of((damage.name() + i).getBytes(StandardCharsets.UTF_8)),
+                        new LoadResult.Damaged(damage, "a detail that is longer than a line has room for, " + "\u001b".repeat(40)));
+            }
+        }
+        Path at = Path.of("/cache");
+        DirectoryUsage survey = new DirectoryUsage(25, 25_000, 4096, 48, IntStream.range(0, 100).mapToObj(i -> at.resolve("v2/" + i + "\u001b")).toList());
+        VerifyReport report = new VerifyReport(at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), survey);
+        StringWriter out = new StringWriter();
+        report.print(new PrintWriter(out));
+        new Cli(0, out.toString(), "").isNarrow().says("truncated", "extended", "corrupt", "foreign", "wrong key", "too old", "too new", "too large",
+                "... and 4 more", "4.0 KiB", "100 files or more", "There is damage.", "Entries of other versions are left to these.");
+        assertFalse(out.toString().contains("\u001b"), "T4");
+        JsonObject json = report.json();
+        assertEquals(24, json.getAsJsonArray("damaged").size());
+        assertEquals(3, json.getAsJsonObject("found").getAsJsonObject("tooNew").get("entries").getAsInt());
+        assertEquals(100, json.getAsJsonArray("foreign").size());
+        assertFalse(json.get("well").getAsBoolean());
+    }
+
+    @Test
+    @DisplayName("R7 export, clear, import: the same entries again; a second time all is there already")
+    void exportAndImport() throws Exception {
+        List<String> ids = fill();
+        run("export", tree, "--target", NEW.path()).exits(0).says("5 entries (", "written, 0 there already");
+        run("export", tree).exits(0).says("10 entries (", "5 there already");
+        assertEquals(15, run("export", tree, "--json").exits(0).json().get("present").getAsInt());
+        run("clear", "--yes").exits(0);
+        run("import", tree, "--dry-run").exits(0).says("would be stored 15 (", "nothing was stored");
+        assertEquals(List.of(), listed(), "O7");
+        run("import", tree).exits(0).says("stored 15 (");
+        assertEquals(ids.stream().sorted().toList(), listed().stream().sorted().toList());
+        run("inspect", ids.get(3)).exits(0).says("97.0 ms", "kernel k3", "host/1");
+        assertEquals(15, run("import", tree, "--json").exits(0).json().get("duplicate").getAsInt());
+        assertEquals(15, run("import", tree, "--json", "--dry-run").exits(0).json().get("duplicate").getAsInt());
+        run("verify").exits(0).says("sound 15");
+    }
+
+    @Test
+    @DisplayName("D6 what is damaged is not exported, or not imported: told with exit code 1, and the rest goes on")
+    void damagedOnTheWay() throws Exception {
+        List<String> ids = fill();
+        damage("k2");
+        run("export", tree).exits(1).says("14 entries (", ids.get(2).substring(0, 16), "corrupt", "granary verify --repair");
+        Files.writeString(Path.of(tree).resolve(ids.get(4)).resolve("0/kernel.bin"), "rotten");
+        Files.writeString(Path.of(tree).resolve("README"), "foreign");
+        run("clear", "--yes").exits(0);
+        run("import", tree).exits(1).says("stored 13 (", "damaged 1", "not ours 1", ids.get(4).substring(0, 16));
+        JsonObject json = run("import", tree, "--json").exits(1).json();
+        assertEquals(ids.get(4) + "/0", json.getAsJsonArray("problems").get(0).getAsJsonObject().get("place").getAsString());
+        assertEquals(13, listed().size());
+    }
+
+    @Test
+    @DisplayName("Export refuses a directory of somebody else and the cache itself with 2, and one that cannot be written ends with 1")
+    void exportRefused() throws Exception {
+        fill();
+        Files.writeString(directory.resolve("thesis.tex"), "");
+        run("export", directory.toString()).exits(2).complains("is not empty and holds no export");
+        run("export", local).exits(2).complains("lies in the local directory itself");
+        run("export", local + "/v2/segments").exits(2).complains("lies in the local directory itself");
+        run("export", "/proc/granary").exits(1).complains("the export to /proc/granary failed");
+        run("import", directory.resolve("thesis.tex").toString()).exits(2).complains("is not a directory");
+    }
+
+    @Test
+    @DisplayName("E1 E2 import keeps to the capacity, and says when the tree has more; an entry that is larger is refused")
+    void importKeepsToCapacity() throws Exception {
+        store(NEW, "large", 2 << 20, Duration.ZERO, Duration.ZERO);
+        for (int i = 0; i < 3; i++) {
+            store(NEW, "half" + i, 600 << 10, Duration.ZERO, Duration.ZERO);
+        }
+        run("export", tree).exits(0);
+        run("clear", "--yes").exits(0);
+        run("import", tree, "--capacity", "1", "--dry-run").exits(1).says("refused 1");
+        run("import", tree, "--capacity", "1").exits(1).says("refused").complains("more than the 1.0 MiB", "--capacity");
+        assertEquals(1, listed().size());
+    }
+
+    @Test
+    @DisplayName("D4 an export that is killed leaves whole entries only, and the next one completes it")
+    void killedExport() throws Exception {
+        List<String> names = IntStream.range(0, 300).mapToObj(i -> "k" + i).toList();
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
+            TestEntries entries = new TestEntries("killedExport");
+            names.forEach(name -> tier.store(entries.entry(TestEntries.id(name), 100_000)));
+        }
+        Process export = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-cp",
+                System.getProperty("java.class.path"), Main.class.getName(), "export", tree, "--dir", local)
+                .redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
+        while (export.isAlive() && whole() < 20) {
+            Thread.onSpinWait();
+        }
+        export.destroyForcibly().waitFor();
+        JsonObject imported = Cli.run("import", tree, "--dry-run", "--json", "--dir", directory.resolve("other").toString()).exits(0).json();
+        long whole = imported.get("stored").getAsLong();
+        assertTrue(whole >= 20, () -> "the export wrote only " + whole);
+        assertEquals(whole, whole());
+        JsonObject again = run("export", tree, "--json").exits(0).json();
+        assertEquals(whole, again.get("present").getAsLong());
+        assertEquals(names.size() - whole, again.get("written").getAsLong());
+    }
+
+    /** How many entries have their names in the tree. */
+    private long whole() throws IOException {
+        if (!Files.isDirectory(Path.of(tree))) {
+            return 0;
+        }
+        try (Stream<Path> all = Files.list(Path.of(tree))) {
+            return all.filter(hash -> Files.isDirectory(hash.resolve("0"))).count();
+        }
+    }
+}

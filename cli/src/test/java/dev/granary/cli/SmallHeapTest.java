@@ -1,0 +1,125 @@
+package dev.granary.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cli.manifest.KernelFiles;
+import dev.granary.cli.manifest.ManifestKernel;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Commands in a process with a small heap, on files that state or have lengths beyond that heap. */
+class SmallHeapTest {
+    // docs/entry-format.md: the header's fixed part, and the section table behind it
+    private static final int TABLE = 80;
+    private static final int SECTIONS_AT = 12;
+    private static final int ROW = 24;
+    private static final int ROW_CHECKSUM = 4;
+    private static final int ROW_STORED = 8;
+    private static final String MAGIC = "\u0089GRAN\r\n";
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    /** Overwrites the beginning of an entry's metadata section in {@code segment}; the checksums of the section and of the header fit afterwards. */
+    private static void changeMetadata(byte[] segment, int start, byte[] metadata) {
+        ByteBuffer in = ByteBuffer.wrap(segment);
+        int sections = in.getShort(start + SECTIONS_AT);
+        int header = TABLE + sections * ROW;
+        int row = start + TABLE + ROW;
+        int at = start + header + Integer.BYTES + (int) in.getLong(start + TABLE + ROW_STORED);
+        System.arraycopy(metadata, 0, segment, at, metadata.length);
+        in.putInt(row + ROW_CHECKSUM, crc(segment, at, (int) in.getLong(row + ROW_STORED)));
+        in.putInt(start + header, crc(segment, start, header));
+    }
+
+    private static int crc(byte[] bytes, int from, int length) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, from, length);
+        return (int) crc.getValue();
+    }
+
+    private static int changeAll(Path local, byte[] metadata) throws IOException {
+        int changed = 0;
+        try (Stream<Path> all = Files.walk(local.resolve("v2"))) {
+            for (Path file : all.filter(Files::isRegularFile).toList()) {
+                byte[] bytes = Files.readAllBytes(file);
+                int start = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(MAGIC);
+                if (start >= 0) {
+                    changeMetadata(bytes, start, metadata);
+                    Files.write(file, bytes);
+                    changed++;
+                }
+            }
+        }
+        return changed;
+    }
+
+    @Test
+    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that states 256 Mi characters, a source without an end and an about.txt of 64 MiB are told")
+    void told() throws Exception {
+        Path local = directory.resolve("local");
+        Entry entry = new TestEntries("hostile metadata").entry(100);
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
+            tier.store(entry);
+        }
+        assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));
+        Path output = directory.resolve("output");
+        Process child = new ProcessBuilder(ProcessHandle.current().info().command().orElseThrow(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"), Commands.class.getName(), local.toString(),
+                entry.id().hash().hex(), directory.resolve("tree").toString()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the commands end");
+        assertEquals(0, child.exitValue(), Files.readString(output));
+        assertTrue(Files.readString(output).contains("all as expected"), Files.readString(output));
+    }
+
+    /** Runs the commands in a process of its own. */
+    static final class Commands {
+        private Commands() {}
+
+        private static void about(Path tree) throws IOException {
+            try (Stream<Path> all = Files.walk(tree)) {
+                for (Path file : all.filter(found -> found.endsWith("about.txt")).toList()) {
+                    try (RandomAccessFile about = new RandomAccessFile(file.toFile(), "rw")) {
+                        about.setLength(64 << 20); // sparse: nothing of it lies on the disk
+                    }
+                }
+            }
+        }
+
+        /** The local directory, the id of its entry, and where the tree is exported to. */
+        public static void main(String[] arguments) throws IOException {
+            String local = arguments[0];
+            for (List<String> command : List.of(List.of("inspect", arguments[1]), List.of("ls"), List.of("verify"), List.of("export", arguments[2]))) {
+                Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local)).toArray(String[]::new)).exits(0);
+            }
+            about(Path.of(arguments[2]));
+            Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2").exits(1);
+            assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
+            ManifestKernel kernel = new ManifestKernel("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
+            Target target = new Target(Backend.OPENCL, "v", "d", "1");
+            assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, target));
+            System.out.println("all as expected");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package dev.granary.demo.kernels;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.cache.contract.Seed;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClConstants;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Weights that two primitives share, on every OpenCL device of this machine. */
+class SharedWeightsTest {
+    private static List<OpenClDevice> devices() {
+        List<OpenClDevice> devices = OpenCl.devices();
+        if (devices.isEmpty()) {
+            System.out.println("Skipped: no OpenCL device, so that no weights were packed");
+            Assumptions.abort("no OpenCL device");
+        }
+        return devices;
+    }
+
+    @Test
+    @DisplayName("M15 a matrix product whose packed weights are prepared once and used by two primitives; the results are the reference's")
+    void packedOnce() throws Exception {
+        for (OpenClDevice device : devices()) {
+            try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE); OpenClEngine engine = OpenClEngine.open(device)) {
+                assertEquals(new Verdict.Right(), use(engine, caches));
+                assertEquals(1, caches.statistics().made());
+                assertEquals(SharedWeights.USES - 1, caches.statistics().reused());
+                assertEquals(4L * PackedMatrixMultiply.PACKED, caches.statistics().bytes());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("M15 without room in the cache each use makes its own, and the results are the same")
+    void notKept() throws Exception {
+        for (OpenClDevice device : devices()) {
+            try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.parse("cpu:0;gpu:0").limits());
+                    OpenClEngine engine = OpenClEngine.open(device)) {
+                assertEquals(new Verdict.Right(), use(engine, caches));
+                assertEquals(SharedWeights.USES, caches.statistics().made());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("The check sees wrong weights: what is packed otherwise gives another result")
+    void seesWrongWeights() throws Exception {
+        try (OpenClEngine engine = OpenClEngine.open(devices().getFirst());
+                OpenClKernels kernels = engine.load(engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
+                Bench bench = new Bench(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
+            OpenClBuffer zeros = bench.input(new float[PackedMatrixMultiply.PACKED]);
+            float[] weights = PackedMatrixMultiply.weights(Seed.random("weights"));
+            assertInstanceOf(Verdict.Wrong.class,
+                    PackedMatrixMultiply.multiply(bench, Seed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
+        }
+    }
+
+    private static Verdict use(OpenClEngine engine, ConstantTensorCaches caches) throws Exception {
+        return SharedWeights.use(engine, new OpenClConstants(caches, engine), descriptor -> engine.load(engine.create(descriptor)),
+                Seed.random("shared weights"));
+    }
+}

@@ -1,5 +1,0 @@
-/** The manifest of kernels that {@code populate} and {@code run} take: parsed, checked, and turned into descriptors. */
-@NullMarked
-package dev.granary.coordinator.manifest;
-
-import org.jspecify.annotations.NullMarked;

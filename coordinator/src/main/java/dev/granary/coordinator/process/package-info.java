@@ -1,5 +1,0 @@
-/** Processes that the command starts, and the directories that they work in. */
-@NullMarked
-package dev.granary.coordinator.process;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,58 @@
+package dev.granary.coordinator.transfer;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.PutId;
+import dev.granary.cache.fuzz.FileFuzzer;
+import dev.granary.cache.fuzz.FuzzTarget;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Mutated files of an exported tree: the entry is imported, damaged or foreign. */
+class TreeFuzzTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    @Test
+    @DisplayName("Fuzz: an entry of an exported tree is imported, damaged or foreign, whatever its files hold, and the one beside it is imported")
+    void tree() throws Exception {
+        TestEntries entries = new TestEntries("fuzz tree");
+        Path root = directory.resolve("tree");
+        TreeWriter export = TreeWriter.into(root, TreeWriter.Mode.WRITE, entries.random());
+        Entry changed = entries.entry(40);
+        Entry beside = entries.entry(30);
+        export.write(changed);
+        export.write(beside);
+        Path place = root.resolve(changed.id().hash().hex()).resolve("0");
+        List<Path> files = List.of(place.resolve("about.txt"), place.resolve("key.bin"), place.resolve("kernel.bin"));
+        List<byte[]> sound = new ArrayList<>();
+        for (Path file : files) {
+            sound.add(Files.readAllBytes(file));
+        }
+        for (int i = 0; i < files.size(); i++) {
+            Path file = files.get(i);
+            FileFuzzer.run(file, FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
+                TreeReader tree = TreeReader.from(root);
+                tree.all(entry -> {
+                    EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+                    return new StoreResult.Stored(1);
+                }, _ -> {});
+                assertTrue(tree.stored() >= 1, tree.problems()::toString);
+                assertEquals(2, tree.stored() + tree.damaged() + tree.foreign());
+            }).words(List.of(": ", "\n", "\\u0000", "\\", "created-at: +292278995-01-01T00:00:00Z", "created-at: -1000000000-01-01T00:00:00Z", "compile-time: PT9223372036854775807S", "granary-entry: 1",
+                    "binary-bytes: 40", "producer: x", "key: ")).allocating(2000), FileFuzzer.runs(50));
+            Files.write(file, sound.get(i));
+        }
+    }
+}

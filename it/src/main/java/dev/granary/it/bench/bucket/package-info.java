@@ -1,5 +1,0 @@
-/** Measures the bucket tier against the tools and clients that move the same bytes. */
-@NullMarked
-package dev.granary.it.bench.bucket;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Measures the local tier against what else may carry it, and against reading files without any check. */
-@NullMarked
-package dev.granary.it.bench.local;
-
-import org.jspecify.annotations.NullMarked;

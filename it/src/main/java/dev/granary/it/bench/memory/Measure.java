@@ -1,9 +1,0 @@
-package dev.granary.it.bench.memory;
-
-/** What can be measured, by its name on the command line. */
-enum Measure {
-    HIT,
-    CHURN,
-    RATE,
-    ONEDNN
-}

@@ -1,5 +1,0 @@
-/** Benchmarks of the caches in memory. */
-@NullMarked
-package dev.granary.it.bench.memory;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,151 @@
+package dev.granary.it.crash;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Kills processes in one mode, in rounds with an examination after each. */
+final class CrashRun {
+    private final Mode mode;
+    private final Path directory;
+    private final int kills;
+    private final int round;
+    private final SplittableRandom random;
+    private final PrintWriter progress;
+    private final Journal journal = new Journal();
+    private final Finding finding = new Finding();
+    private int killed;
+    private int killedInStartUp;
+    private int examinations;
+    private double seconds;
+
+    /**
+     * A run that has not begun.
+     *
+     * @param directory which must be missing or empty
+     * @param kills how many processes to kill
+     * @param round after how many to examine what is left
+     * @param progress where to say how far it is
+     */
+    CrashRun(Mode mode, Path directory, int kills, int round, SplittableRandom random, PrintWriter progress) {
+        this.mode = mode;
+        this.directory = directory;
+        this.kills = kills;
+        this.round = round;
+        this.random = random;
+        this.progress = progress;
+    }
+
+    CrashRun run() throws IOException, InterruptedException {
+        long start = System.nanoTime();
+        while (killed < kills) {
+            int now = Math.min(round, kills - killed);
+            kill(now);
+            killed += now;
+            finding.addAll(examine(killed == kills));
+            examinations++;
+            seconds = (System.nanoTime() - start) / 1e9;
+            progress.printf(Locale.ROOT, "%s: %d of %d killed, %.0f s, %d stores acknowledged, %s%n", mode, killed, kills, seconds,
+                    journal.count(Journal.ACKNOWLEDGED), finding.isClean() ? "nothing wrong" : "WRONG: " + finding.json());
+            progress.flush();
+        }
+        return this;
+    }
+
+    private void kill(int count) throws IOException, InterruptedException {
+        AtomicInteger left = new AtomicInteger(count);
+        List<Seat> seats = new ArrayList<>();
+        for (int i = 0; i < mode.roles().size(); i++) {
+            seats.add(new Seat(directory, mode, i, random.split(), journal, left));
+        }
+        try (ExecutorService threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
+            List<Future<?>> running = new ArrayList<>();
+            seats.forEach(seat -> running.add(threads.submit(seat)));
+            for (Future<?> each : running) {
+                each.get();
+            }
+        } catch (ExecutionException e) {
+            throw new IOException("killing failed", e);
+        }
+        killedInStartUp += seats.stream().mapToInt(Seat::killedInStartUp).sum();
+    }
+
+    private Finding examine(boolean isLast) throws IOException, InterruptedException {
+        Process process = Seat.start(directory, mode, Examination.class, isLast ? "last" : "more");
+        try (Writer in = process.outputWriter(UTF_8)) {
+            journal.keys().forEach((key, known) -> line(in, key + " " + known.acknowledged() + " " + known.begun() + "\n"));
+        }
+        try (BufferedReader out = process.inputReader(UTF_8)) {
+            String answer = out.readLine();
+            if (!process.waitFor(1, TimeUnit.MINUTES) || answer == null) {
+                process.destroyForcibly();
+                throw new IOException("the examination failed");
+            }
+            return Finding.of(JsonParser.parseString(answer).getAsJsonObject());
+        }
+    }
+
+    private static void line(Writer in, String line) {
+        try {
+            in.write(line);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    boolean isClean() {
+        return finding.isClean() && wrongInFlight() == 0 && (mode != Mode.KEEP || journal.count(Journal.EVICTED) == 0);
+    }
+
+    Mode mode() {
+        return mode;
+    }
+
+    Finding finding() {
+        return finding;
+    }
+
+    /** Entries with wrong bytes, or older than what was acknowledged, that processes read before they were killed. */
+    long wrongInFlight() {
+        return journal.count(Journal.WRONG);
+    }
+
+    JsonObject json() {
+        JsonObject json = new JsonObject();
+        json.addProperty("mode", mode.name());
+        json.addProperty("killed", killed);
+        json.addProperty("killedInStartUp", killedInStartUp);
+        json.addProperty("seconds", seconds);
+        json.addProperty("examinations", examinations);
+        json.addProperty("begun", journal.count(Journal.BEGUN));
+        json.addProperty("acknowledged", journal.count(Journal.ACKNOWLEDGED));
+        json.addProperty("failed", journal.count(Journal.FAILED));
+        json.addProperty("hits", journal.count(Journal.HIT));
+        json.addProperty("evictingSweeps", journal.count(Journal.EVICTED));
+        json.addProperty("missed", journal.count(Journal.MISSED));
+        json.addProperty("wrongInFlight", wrongInFlight());
+        json.add("found", finding.json());
+        JsonArray examples = new JsonArray();
+        journal.examples().forEach(examples::add);
+        json.add("examples", examples);
+        return json;
+    }
+}
