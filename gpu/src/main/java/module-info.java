@@ -7,5 +7,5 @@ module dev.granary.gpu {
 
     exports dev.granary.gpu;
     exports dev.granary.gpu.opencl;
-    exports dev.granary.gpu.primitive;
+    exports dev.granary.gpu.composite;
 }

@@ -69,7 +69,7 @@ public final class Id {
     /** Collects the fields of an id in order; the order counts. Not thread-safe. */
     public static final class Builder {
         private final Target target;
-        private final KeyWriter out = new KeyWriter().raw(MAGIC);
+        private final IdEncoder out = new IdEncoder().raw(MAGIC);
         private String reason = ""; // why there will be no id
 
         private Builder(Target target) {
@@ -96,7 +96,7 @@ public final class Id {
 
         /** Adds a field with a number, as eight big-endian bytes. */
         public Builder field(String name, long value) {
-            return field(name, KeyWriter.longBytes(value));
+            return field(name, IdEncoder.longBytes(value));
         }
 
         /**

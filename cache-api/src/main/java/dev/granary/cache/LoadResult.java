@@ -18,7 +18,7 @@ public sealed interface LoadResult {
      * @param damage what is wrong with it
      * @param detail where and how, for people
      */
-    record Damaged(Damage damage, String detail) implements LoadResult {}
+    record Damaged(DamageKind damage, String detail) implements LoadResult {}
 
     /**
      * The store could not say: it did not answer in time, refused, or failed.

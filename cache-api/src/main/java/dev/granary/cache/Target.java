@@ -53,7 +53,7 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     private String digest() {
-        KeyWriter all = new KeyWriter();
+        IdEncoder all = new IdEncoder();
         for (String part : new String[] {backend.path(), vendor, device, driver}) {
             all.bytes(part.getBytes(UTF_8));
         }

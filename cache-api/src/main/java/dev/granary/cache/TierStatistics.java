@@ -11,7 +11,7 @@ public final class TierStatistics {
     private final LongAdder loadNanos = new LongAdder();
     private final LongAdder absent = new LongAdder();
     private final LongAdder unavailable = new LongAdder();
-    private final Map<Damage, LongAdder> damaged = new EnumMap<>(Damage.class);
+    private final Map<DamageKind, LongAdder> damaged = new EnumMap<>(DamageKind.class);
     private final LongAdder stored = new LongAdder();
     private final LongAdder bytesStored = new LongAdder();
     private final LongAdder duplicates = new LongAdder();
@@ -22,7 +22,7 @@ public final class TierStatistics {
 
     /** Counters at zero. */
     public TierStatistics() {
-        for (Damage damage : Damage.values()) {
+        for (DamageKind damage : DamageKind.values()) {
             damaged.put(damage, new LongAdder());
         }
     }
@@ -47,7 +47,7 @@ public final class TierStatistics {
     public record Snapshot(
             long hits,
             long absent,
-            Map<Damage, Long> damaged,
+            Map<DamageKind, Long> damaged,
             long unavailable,
             long bytesRead,
             long loadNanos,
@@ -102,7 +102,7 @@ public final class TierStatistics {
 
     /** The counters now. */
     public Snapshot snapshot() {
-        Map<Damage, Long> reasons = new EnumMap<>(Damage.class);
+        Map<DamageKind, Long> reasons = new EnumMap<>(DamageKind.class);
         damaged.forEach((reason, count) -> {
             if (count.sum() > 0) {
                 reasons.put(reason, count.sum());
@@ -112,7 +112,7 @@ public final class TierStatistics {
                 bytesStored.sum(), duplicates.sum(), divergent.sum(), refused.sum(), failed.sum(), unknown.sum());
     }
 
-    private LongAdder counter(Damage damage) {
+    private LongAdder counter(DamageKind damage) {
         LongAdder counter = damaged.get(damage);
         if (counter == null) {
             throw new IllegalStateException("No counter for " + damage);

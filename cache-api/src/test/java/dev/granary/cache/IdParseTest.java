@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -68,7 +68,7 @@ class IdParseTest {
     }
 
     private static byte[] bytes(String backend, String vendor) {
-        KeyWriter out = new KeyWriter().raw(new byte[] {'G', 'R', 'I', 'D', 0, 1});
+        IdEncoder out = new IdEncoder().raw(new byte[] {'G', 'R', 'I', 'D', 0, 1});
         String[] fields = {"backend", backend, "vendor", vendor, "device", "d", "driver", "1"};
         for (String field : fields) {
             out.bytes(field.getBytes(StandardCharsets.ISO_8859_1));
@@ -89,7 +89,7 @@ class IdParseTest {
     @Test
     @DisplayName("K15 random bytes and random changes: never an exception, and what is an id is exactly those bytes")
     void random() {
-        SplittableRandom random = Seed.random(getClass().getName());
+        SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 20_000; i++) {
             byte[] bytes;
             if (i % 4 == 0) {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
@@ -54,7 +54,7 @@ class TargetTest {
     @Test
     @DisplayName("T5 names of random targets are safe and distinct")
     void randomNames() {
-        SplittableRandom random = Seed.random(getClass().getName());
+        SplittableRandom random = TestSeed.random(getClass().getName());
         Map<String, Target> seen = new HashMap<>();
         for (int i = 0; i < 3000; i++) {
             Target target = new Target(Backend.OPENCL, text(random), text(random), text(random));
@@ -101,7 +101,7 @@ class TargetTest {
     @Test
     @DisplayName("F12 names are the same as ever, and a part of a million marks has one, too")
     void marks() {
-        SplittableRandom random = Seed.random("marks");
+        SplittableRandom random = TestSeed.random("marks");
         for (int i = 0; i < 2000; i++) {
             StringBuilder part = new StringBuilder("x");
             for (int left = random.nextInt(12); left > 0; left--) {

@@ -30,7 +30,7 @@ class TierStatisticsTest {
         statistics.count(LoadResult.ABSENT, 10);
         statistics.count(new LoadResult.Unavailable("silence"), 500);
         int times = 0;
-        for (Damage damage : Damage.values()) {
+        for (DamageKind damage : DamageKind.values()) {
             times++; // each reason another number of times
             for (int i = 0; i < times; i++) {
                 statistics.count(new LoadResult.Damaged(damage, "somewhere"), 1);
@@ -50,9 +50,9 @@ class TierStatisticsTest {
     }
 
     private static TierStatistics.Snapshot expected(long times) {
-        Map<Damage, Long> damaged = new HashMap<>();
+        Map<DamageKind, Long> damaged = new HashMap<>();
         long count = 0;
-        for (Damage damage : Damage.values()) {
+        for (DamageKind damage : DamageKind.values()) {
             count++;
             damaged.put(damage, times * count);
         }
@@ -61,7 +61,7 @@ class TierStatisticsTest {
     }
 
     private static long damageCount() {
-        long kinds = Damage.values().length;
+        long kinds = DamageKind.values().length;
         return kinds * (kinds + 1) / 2;
     }
 
@@ -96,9 +96,9 @@ class TierStatisticsTest {
     void snapshot() {
         TierStatistics.Snapshot before = statistics.snapshot();
         assertEquals(new TierStatistics.Snapshot(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), before);
-        statistics.count(new LoadResult.Damaged(Damage.FOREIGN, "a page"), 5);
+        statistics.count(new LoadResult.Damaged(DamageKind.FOREIGN, "a page"), 5);
         assertEquals(0, before.misses());
-        assertEquals(Map.of(Damage.FOREIGN, 1L), statistics.snapshot().damaged());
+        assertEquals(Map.of(DamageKind.FOREIGN, 1L), statistics.snapshot().damaged());
         assertThrows(UnsupportedOperationException.class, () -> statistics.snapshot().damaged().clear());
     }
 }

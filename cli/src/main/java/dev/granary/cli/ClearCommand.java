@@ -1,6 +1,8 @@
 package dev.granary.cli;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
@@ -11,7 +13,7 @@ import picocli.CommandLine.Option;
 /** {@code granary clear}: removes every entry of the local tier. */
 @Command(name = "clear", mixinStandardHelpOptions = true,
         description = "Remove all entries of the local tier; without --yes, tell how many that would be.")
-final class ClearCommand extends LocalCommand {
+final class ClearCommand extends LocalTierCommand {
     @Option(names = "--yes", description = "do it")
     private boolean isConfirmed;
 
@@ -22,19 +24,19 @@ final class ClearCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> before = TierInventory.entries(tier);
+        List<EntryCatalog.Listed> before = TierInventory.entries(tier);
         if (isConfirmed) {
             tier.clear();
         }
-        List<Catalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
+        List<EntryCatalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
         if (isJson()) {
-            Json.print(out(), Json.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
-                    "bytes", ListedEntries.bytes(before), "keptEntries", after.size(), "keptBytes", ListedEntries.bytes(after)));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", !isConfirmed, "entries", before.size(),
+                    "bytes", EntryFormatter.bytes(before), "keptEntries", after.size(), "keptBytes", EntryFormatter.bytes(after)));
         } else {
             out().println(config.directory());
-            out().println(ListedEntries.inSentence(before) + (isConfirmed ? " removed" : " would go; granary clear --yes removes them"));
+            out().println(EntryFormatter.inSentence(before) + (isConfirmed ? " removed" : " would go; granary clear --yes removes them"));
             if (isConfirmed && !after.isEmpty()) {
-                out().println(ListedEntries.inSentence(after) + " are there: they were in use, or are new");
+                out().println(EntryFormatter.inSentence(after) + " are there: they were in use, or are new");
             }
         }
         out().flush();

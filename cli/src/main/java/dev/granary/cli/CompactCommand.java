@@ -2,6 +2,12 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.granary.cli.option.AgeConverter;
+import dev.granary.cli.option.TargetOption;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.BucketCompactor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -18,7 +24,7 @@ import picocli.CommandLine.Option;
 @Command(name = "compact", mixinStandardHelpOptions = true,
         description = "Fold entries of the first bucket that lie outside of packs into packs, put small packs together, and remove what nobody"
                 + " can be reading any more. May run beside everything else, and be stopped at any time.")
-final class CompactCommand extends StoreCommand {
+final class CompactCommand extends TierCommand {
     /** How many damaged objects are shown. */
     private static final int SHOWN = 10;
     private static final String MORE = "more entries lie alone than one compaction takes; compact again";
@@ -40,7 +46,7 @@ final class CompactCommand extends StoreCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
-        Duration age = Age.parse(grace, "--grace");
+        Duration age = AgeConverter.parse(grace, "--grace");
         BucketConfig bucket = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
                 .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."));
         boolean isWell = true;
@@ -67,7 +73,7 @@ final class CompactCommand extends StoreCommand {
             }
         }
         if (isJson()) {
-            Json.print(out(), Json.object("bucket", bucket.name(), "dryRun", isDry, "well", isWell, "targets", results));
+            JsonOutput.print(out(), JsonOutput.object("bucket", bucket.name(), "dryRun", isDry, "well", isWell, "targets", results));
         }
         return isWell ? 0 : 1;
     }
@@ -84,9 +90,9 @@ final class CompactCommand extends StoreCommand {
 
     private BucketCompactor.Outcome compact(GranaryConfig config, BucketConfig bucket, String target, Duration age) throws ConfigException {
         BucketCompactor compacting = new BucketCompactor(config, bucket, target, age);
-        try (Progress progress = new Progress(err(), "compacting", 0).watching(compacting.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(compacting.waits())) {
             return isDry ? compacting.plan() : compacting.run(isSealing ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED,
-                    bytes -> progress.passing(Text.bytes(bytes)));
+                    bytes -> progress.passing(Units.bytes(bytes)));
         }
     }
 
@@ -105,29 +111,29 @@ final class CompactCommand extends StoreCommand {
         if (plan.isEmpty()) {
             out().println("nothing is to be done");
         }
-        tell(plan.folded(), ListedEntries.inSentence(plan.folded(), plan.foldedBytes()) + " would go into packs");
-        tell(plan.merged(), Text.plural(plan.merged(), "pack") + " of " + Text.count(plan.packs()) + " would be put together or rewritten");
-        tell(plan.lost(), Text.plural(plan.lost(), "pack") + " cannot be read and would be named no more");
-        tell(plan.removed(), Text.plural(plan.removed(), "object") + " would be removed");
-        tell(plan.waiting(), Text.plural(plan.waiting(), "object") + " will be removed when the grace is over");
-        tell(plan.tooLarge(), Text.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
+        tell(plan.folded(), EntryFormatter.inSentence(plan.folded(), plan.foldedBytes()) + " would go into packs");
+        tell(plan.merged(), Units.plural(plan.merged(), "pack") + " of " + Units.count(plan.packs()) + " would be put together or rewritten");
+        tell(plan.lost(), Units.plural(plan.lost(), "pack") + " cannot be read and would be named no more");
+        tell(plan.removed(), Units.plural(plan.removed(), "object") + " would be removed");
+        tell(plan.waiting(), Units.plural(plan.waiting(), "object") + " will be removed when the grace is over");
+        tell(plan.tooLarge(), Units.plural(plan.tooLarge(), "entry") + " too large for a pack would stay alone");
         if (plan.isCut()) {
             out().println(MORE);
         }
     }
 
     private void print(PackCompactor.Result.Done done) {
-        out().println(Text.plural(done.packed(), "entry") + " in " + Text.plural(done.written(), "new pack") + ", "
-                + Text.plural(done.removed(), "object") + " removed");
-        tell(done.left().tooLarge(), Text.plural(done.left().tooLarge(), "entry") + " left alone: too large for a pack");
-        tell(done.left().otherVersion(), Text.plural(done.left().otherVersion(), "entry") + " left alone: written by another version of Granary");
-        tell(done.left().unread(), Text.plural(done.left().unread(), "entry") + " left: not to be read now; compact again");
-        tell(done.left().gone(), Text.plural(done.left().gone(), "entry") + " listed, and not there any more");
+        out().println(Units.plural(done.packed(), "entry") + " in " + Units.plural(done.written(), "new pack") + ", "
+                + Units.plural(done.removed(), "object") + " removed");
+        tell(done.left().tooLarge(), Units.plural(done.left().tooLarge(), "entry") + " left alone: too large for a pack");
+        tell(done.left().otherVersion(), Units.plural(done.left().otherVersion(), "entry") + " left alone: written by another version of Granary");
+        tell(done.left().unread(), Units.plural(done.left().unread(), "entry") + " left: not to be read now; compact again");
+        tell(done.left().gone(), Units.plural(done.left().gone(), "entry") + " listed, and not there any more");
         if (done.left().isCut()) {
             out().println(MORE);
         }
-        tell(done.dropped(), Text.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
-        tell(done.unremoved(), Text.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
+        tell(done.dropped(), Units.plural(done.dropped(), "entry") + " dropped, which were damaged in a pack");
+        tell(done.unremoved(), Units.plural(done.unremoved(), "object") + " could not be removed; that needs s3:DeleteObject");
         if (isSealing && done.loose() == PackManifest.Loose.NONE) {
             out().println("sealed: look-ups ask for nothing outside of packs");
         } else if (isSealing) {
@@ -142,9 +148,9 @@ final class CompactCommand extends StoreCommand {
         if (left.damaged() == 0) {
             return;
         }
-        out().println(Text.plural(left.damaged(), "entry") + " left alone: damaged; remove the objects, or publish the kernels again:");
+        out().println(Units.plural(left.damaged(), "entry") + " left alone: damaged; remove the objects, or publish the kernels again:");
         left.damagedKeys().stream().limit(SHOWN).forEach(key -> out().println("  " + address(bucket, key)));
-        tell(left.damaged() - SHOWN, "  and " + Text.count(left.damaged() - SHOWN) + " more; --json names " + PackCompactor.Left.MAX_NAMED);
+        tell(left.damaged() - SHOWN, "  and " + Units.count(left.damaged() - SHOWN) + " more; --json names " + PackCompactor.Left.MAX_NAMED);
     }
 
     private static String address(BucketConfig bucket, String key) {
@@ -158,7 +164,7 @@ final class CompactCommand extends StoreCommand {
     }
 
     private static JsonObject json(BucketConfig bucket, String target, BucketCompactor.Outcome outcome) {
-        JsonObject object = Json.object("target", target);
+        JsonObject object = JsonOutput.object("target", target);
         switch (outcome) {
             case BucketCompactor.Outcome.Planned(CompactionPlan plan) -> {
                 object.addProperty("fold", plan.folded());

@@ -2,11 +2,16 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.cli.process.ThisJvm;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
+import dev.granary.cli.process.JvmCommand;
 import dev.granary.demo.Demo;
-import dev.granary.demo.LowerCaches;
-import dev.granary.demo.RoleResult;
-import dev.granary.demo.RoleResult.KernelResult;
+import dev.granary.demo.DemoRoleResult;
+import dev.granary.demo.DemoRoleResult.KernelResult;
+import dev.granary.demo.DriverCacheSettings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -41,13 +46,13 @@ final class DemoCommand implements Callable<Integer> {
         try (Demo demo = new Demo(childCommand(), line -> say(err, line))) {
             Demo.Results results = demo.play();
             if (json) {
-                Json.print(out, json(results));
+                JsonOutput.print(out, json(results));
             } else {
                 print(out, results);
             }
             return results.isSuccess() ? 0 : 1;
         } catch (IOException e) {
-            throw new FailedException("the demo failed: " + e.getMessage());
+            throw new CommandFailedException("the demo failed: " + e.getMessage());
         }
     }
 
@@ -59,7 +64,7 @@ final class DemoCommand implements Callable<Integer> {
     }
 
     private List<String> childCommand() {
-        List<String> command = ThisJvm.command(Main.class, "demo-role");
+        List<String> command = JvmCommand.command(Main.class, "demo-role");
         command.addAll(device.arguments());
         return command;
     }
@@ -69,27 +74,27 @@ final class DemoCommand implements Callable<Integer> {
         out.println("Device: " + results.ci().device());
         out.println("Times until every kernel has run once: look-up, loading, first launches.");
         out.println();
-        Table table = new Table("kernel", "size", "compiled", "bucket", "disk", "faster");
+        TextTable table = new TextTable("kernel", "size", "compiled", "bucket", "disk", "faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {
             KernelResult ci = results.ci().kernels().get(i);
             KernelResult node = results.node().kernels().get(i);
             KernelResult laptop = results.laptop().kernels().get(i);
-            table.row(ci.name(), Text.bytes(ci.bytes()), Text.millis(ci.readyMillis()), Text.millis(node.readyMillis()),
-                    Text.millis(laptop.readyMillis()), faster(ci.readyMillis(), laptop.readyMillis()));
+            table.row(ci.name(), Units.bytes(ci.bytes()), Units.millis(ci.readyMillis()), Units.millis(node.readyMillis()),
+                    Units.millis(laptop.readyMillis()), faster(ci.readyMillis(), laptop.readyMillis()));
         }
-        table.row("total", Text.bytes(results.ci().kernels().stream().mapToLong(KernelResult::bytes).sum()),
-                Text.millis(results.ci().millis()), Text.millis(results.node().millis()), Text.millis(results.laptop().millis()),
+        table.row("total", Units.bytes(results.ci().kernels().stream().mapToLong(KernelResult::bytes).sum()),
+                Units.millis(results.ci().millis()), Units.millis(results.node().millis()), Units.millis(results.laptop().millis()),
                 faster(results.ci().millis(), results.laptop().millis()));
         table.print(out);
         out.println();
-        Table roles = new Table("machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
-        for (RoleResult role : roles(results)) {
+        TextTable roles = new TextTable("machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
+        for (DemoRoleResult role : roles(results)) {
             roles.row(role.role(), Long.toString(role.count("compiled")), Long.toString(role.count("bucket")),
                     Long.toString(role.count("local")), Integer.toString(role.memory()), Long.toString(role.constants().made()),
                     Long.toString(role.constants().reused()), role.verified() + " of " + role.kernels().size());
         }
         roles.print(out);
-        for (RoleResult role : roles(results)) {
+        for (DemoRoleResult role : roles(results)) {
             role.kernels().stream().filter(kernel -> !kernel.isRight()).forEach(kernel ->
                     out.println("WRONG on " + role.role() + ": " + kernel.name() + ": " + kernel.problem()));
             if (!role.constants().isRight()) {
@@ -99,9 +104,9 @@ final class DemoCommand implements Callable<Integer> {
         out.println();
         out.println("'faster': how many times faster from disk than compiled. The laptop had no bucket.");
         out.println("'memory': got again from memory. 'made', 'reused': constants, which are weights of");
-        out.println(Text.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
+        out.println(Units.bytes(results.ci().constants().bytes()) + ", packed once on each machine and used by two primitives in turn.");
         out.println("Lower caches switched off:");
-        LowerCaches.described().forEach(cache -> out.println("  " + cache));
+        DriverCacheSettings.described().forEach(cache -> out.println("  " + cache));
         out.println(results.isSuccess()
                 ? "Compiled once; node and laptop compiled nothing, constants were made once," + System.lineSeparator() + "and every result is right."
                 : "FAILED: node or laptop compiled something, constants were made more than once," + System.lineSeparator() + "or a result is wrong.");
@@ -110,8 +115,8 @@ final class DemoCommand implements Callable<Integer> {
 
     private static JsonObject json(Demo.Results results) {
         JsonArray roleArray = new JsonArray();
-        for (RoleResult role : roles(results)) {
-            roleArray.add(Json.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
+        for (DemoRoleResult role : roles(results)) {
+            roleArray.add(JsonOutput.object("role", role.role(), "compiled", role.count("compiled"), "bucket", role.count("bucket"), "local",
                     role.count("local"), "memory", role.memory(), "constantsMade", role.constants().made(), "constantsReused",
                     role.constants().reused(), "constantsRight", role.constants().isRight(), "verified", role.verified(), "millis", role.millis()));
         }
@@ -120,16 +125,16 @@ final class DemoCommand implements Callable<Integer> {
             KernelResult ci = results.ci().kernels().get(i);
             KernelResult node = results.node().kernels().get(i);
             KernelResult laptop = results.laptop().kernels().get(i);
-            kernelArray.add(Json.object("name", ci.name(), "bytes", ci.bytes(), "compiledMillis", ci.readyMillis(), "bucketMillis",
+            kernelArray.add(JsonOutput.object("name", ci.name(), "bytes", ci.bytes(), "compiledMillis", ci.readyMillis(), "bucketMillis",
                     node.readyMillis(), "localMillis", laptop.readyMillis(), "right", ci.isRight() && node.isRight() && laptop.isRight()));
         }
         JsonArray caches = new JsonArray();
-        LowerCaches.described().forEach(caches::add);
-        return Json.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
+        DriverCacheSettings.described().forEach(caches::add);
+        return JsonOutput.object("kernels", results.ci().kernels().size(), "roles", roleArray, "results", kernelArray, "device",
                 results.ci().device(), "lowerCachesOff", caches, "success", results.isSuccess());
     }
 
-    private static List<RoleResult> roles(Demo.Results results) {
+    private static List<DemoRoleResult> roles(Demo.Results results) {
         return List.of(results.ci(), results.node(), results.laptop());
     }
 

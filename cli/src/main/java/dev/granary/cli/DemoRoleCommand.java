@@ -1,8 +1,9 @@
 package dev.granary.cli;
 
 import com.google.gson.Gson;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.demo.Role;
+import dev.granary.demo.DemoRole;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -24,7 +25,7 @@ final class DemoRoleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Role machine = new Role(role, device.device(), _ -> {});
+        DemoRole machine = new DemoRole(role, device.device(), _ -> {});
         spec.commandLine().getOut().println(new Gson().toJson(machine.play(GranaryConfig.fromEnvironment())));
         spec.commandLine().getOut().flush();
         return 0;

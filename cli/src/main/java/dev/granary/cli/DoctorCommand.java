@@ -1,6 +1,7 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonArray;
+import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.admin.Doctor;
 import dev.granary.coordinator.admin.Doctor.Check;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -10,7 +11,7 @@ import picocli.CommandLine.Command;
 
 /** {@code granary doctor}: tries out all that Granary needs and names cause and cure of what does not work. */
 @Command(name = "doctor", mixinStandardHelpOptions = true, description = "Try out OpenCL, the local directory and the bucket.")
-final class DoctorCommand extends StoreCommand {
+final class DoctorCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
@@ -20,13 +21,13 @@ final class DoctorCommand extends StoreCommand {
         if (isJson()) {
             JsonArray array = new JsonArray();
             checks.forEach(check -> array.add(switch (check) {
-                case Check.Sound sound -> Json.object("subject", sound.subject(), "state", "sound", "finding", sound.finding());
-                case Check.Notice notice -> Json.object("subject", notice.subject(), "state", "notice", "finding", notice.finding(), "advice",
+                case Check.Sound sound -> JsonOutput.object("subject", sound.subject(), "state", "sound", "finding", sound.finding());
+                case Check.Notice notice -> JsonOutput.object("subject", notice.subject(), "state", "notice", "finding", notice.finding(), "advice",
                         notice.advice());
-                case Check.Problem problem -> Json.object("subject", problem.subject(), "state", "problem", "cause", problem.cause(), "cure",
+                case Check.Problem problem -> JsonOutput.object("subject", problem.subject(), "state", "problem", "cause", problem.cause(), "cure",
                         problem.cure());
             }));
-            Json.print(out, Json.object("well", isWell, "checks", array));
+            JsonOutput.print(out, JsonOutput.object("well", isWell, "checks", array));
         } else {
             for (Check check : checks) {
                 out.println(switch (check) {

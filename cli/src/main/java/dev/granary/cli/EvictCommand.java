@@ -1,6 +1,12 @@
 package dev.granary.cli;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.option.SelectionOptions;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -17,7 +23,7 @@ import picocli.CommandLine.Option;
 /** {@code granary evict}: removes chosen entries from the local tier. */
 @Command(name = "evict", mixinStandardHelpOptions = true,
         description = "Remove the chosen entries from the local tier; at least one of --to, --target, --older-than and --id chooses.")
-final class EvictCommand extends LocalCommand {
+final class EvictCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
@@ -45,35 +51,35 @@ final class EvictCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> all = TierInventory.entries(tier);
-        List<Catalog.Listed> leaving = leaving(selection.from(all, Instant.now()), remaining());
-        List<Catalog.Listed> gone = isDry ? leaving : remove(tier, leaving);
+        List<EntryCatalog.Listed> all = TierInventory.entries(tier);
+        List<EntryCatalog.Listed> leaving = leaving(selection.from(all, Instant.now()), remaining());
+        List<EntryCatalog.Listed> gone = isDry ? leaving : remove(tier, leaving);
         if (!gone.isEmpty() && !isDry) {
             tier.reclaim();
         }
-        long keptBytes = ListedEntries.bytes(all) - ListedEntries.bytes(gone);
+        long keptBytes = EntryFormatter.bytes(all) - EntryFormatter.bytes(gone);
         if (isJson()) {
-            Json.print(out(), Json.object("directory", config.directory(), "dryRun", isDry, "entries", ListedEntries.json(gone),
-                    "bytes", ListedEntries.bytes(gone), "keptEntries", all.size() - gone.size(), "keptBytes", keptBytes));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "entries", EntryFormatter.json(gone),
+                    "bytes", EntryFormatter.bytes(gone), "keptEntries", all.size() - gone.size(), "keptBytes", keptBytes));
             return 0;
         }
         if (isDry) {
-            ListedEntries.print(out(), leaving, Map.of());
+            EntryFormatter.print(out(), leaving, Map.of());
         }
-        out().println(ListedEntries.inSentence(gone) + (isDry ? " would go, " : " removed, ")
-                + ListedEntries.inSentence(all.size() - (long) gone.size(), keptBytes) + (isDry ? " would stay" : " stay"));
+        out().println(EntryFormatter.inSentence(gone) + (isDry ? " would go, " : " removed, ")
+                + EntryFormatter.inSentence(all.size() - (long) gone.size(), keptBytes) + (isDry ? " would stay" : " stay"));
         if (gone.size() < leaving.size()) {
-            out().println(Text.plural(leaving.size() - (long) gone.size(), "entry") + " stayed: used or replaced meanwhile");
+            out().println(Units.plural(leaving.size() - (long) gone.size(), "entry") + " stayed: used or replaced meanwhile");
         }
         out().flush();
         return 0;
     }
 
     /** Of entries that come most recently used first, those that do not fit; the oldest first. */
-    private static List<Catalog.Listed> leaving(List<Catalog.Listed> selected, long remaining) {
-        long excess = ListedEntries.bytes(selected) - remaining;
-        List<Catalog.Listed> leaving = new ArrayList<>();
-        for (Catalog.Listed oldest : selected.reversed()) {
+    private static List<EntryCatalog.Listed> leaving(List<EntryCatalog.Listed> selected, long remaining) {
+        long excess = EntryFormatter.bytes(selected) - remaining;
+        List<EntryCatalog.Listed> leaving = new ArrayList<>();
+        for (EntryCatalog.Listed oldest : selected.reversed()) {
             if (excess <= 0) {
                 break;
             }
@@ -83,9 +89,9 @@ final class EvictCommand extends LocalCommand {
         return leaving;
     }
 
-    private List<Catalog.Listed> remove(LocalTier tier, List<Catalog.Listed> leaving) {
-        List<Catalog.Listed> gone = new ArrayList<>();
-        try (Progress progress = new Progress(err(), "evicting", leaving.size())) {
+    private List<EntryCatalog.Listed> remove(LocalTier tier, List<EntryCatalog.Listed> leaving) {
+        List<EntryCatalog.Listed> gone = new ArrayList<>();
+        try (ProgressLine progress = new ProgressLine(err(), "evicting", leaving.size())) {
             for (int i = 0; i < leaving.size(); i++) {
                 showing(progress, leaving).accept(i);
                 if (tier.remove(leaving.get(i))) {

@@ -1,6 +1,12 @@
 package dev.granary.cli;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.option.SelectionOptions;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.transfer.EntryExporter;
@@ -20,7 +26,7 @@ import picocli.CommandLine.Parameters;
 /** {@code granary export}: writes entries of the local tier as a plain tree of files. */
 @Command(name = "export", mixinStandardHelpOptions = true,
         description = "Write the entries of the local tier to DIR as plain files: key.bin, kernel.bin and about.txt for each.")
-final class ExportCommand extends LocalCommand {
+final class ExportCommand extends LocalTierCommand {
     @Parameters(paramLabel = "DIR", description = "a new or empty directory, or an earlier export, which is completed")
     private Path directory = Path.of("");
 
@@ -45,17 +51,17 @@ final class ExportCommand extends LocalCommand {
         if (directory.toAbsolutePath().normalize().startsWith(config.directory())) {
             throw new UsageException(directory + " lies in the local directory itself; name one outside of " + config.directory());
         }
-        List<Catalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
+        List<EntryCatalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
         TreeWriter tree = open();
         EntryExporter run = new EntryExporter(tree);
-        try (Progress progress = new Progress(err(), "exporting", entries.size())) {
+        try (ProgressLine progress = new ProgressLine(err(), "exporting", entries.size())) {
             run.all(tier, entries, showing(progress, entries));
         }
         long bytes = tree.finish();
         if (isJson()) {
-            Json.print(out(), Json.object("directory", directory, "dryRun", isDry, "written", run.written(), "replaced", run.replaced(),
+            JsonOutput.print(out(), JsonOutput.object("directory", directory, "dryRun", isDry, "written", run.written(), "replaced", run.replaced(),
                     "present", run.present(), "writtenBytes", run.writtenBytes(), "otherVersion", run.otherVersion(),
-                    "damaged", ListedEntries.badJson(run.bad()), "treeBytes", bytes));
+                    "damaged", EntryFormatter.badJson(run.bad()), "treeBytes", bytes));
         } else {
             print(run, bytes);
         }
@@ -72,17 +78,17 @@ final class ExportCommand extends LocalCommand {
 
     private void print(EntryExporter run, long bytes) {
         out().println(directory);
-        out().println(ListedEntries.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
-                + (run.replaced() > 0 ? " (" + Text.count(run.replaced()) + " in place of others)" : "")
-                + ", " + Text.count(run.present()) + " there already" + (isDry ? "" : ", " + Text.bytes(bytes) + " in all"));
+        out().println(EntryFormatter.inSentence(run.written() + run.replaced(), run.writtenBytes()) + (isDry ? " would be written" : " written")
+                + (run.replaced() > 0 ? " (" + Units.count(run.replaced()) + " in place of others)" : "")
+                + ", " + Units.count(run.present()) + " there already" + (isDry ? "" : ", " + Units.bytes(bytes) + " in all"));
         if (run.otherVersion() > 0) {
-            out().println(Text.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
+            out().println(Units.plural(run.otherVersion(), "entry") + " of another version of Granary left out");
         }
         if (!run.bad().isEmpty()) {
             out().println();
-            ListedEntries.print(out(), run.bad());
+            EntryFormatter.print(out(), run.bad());
             out().println();
-            out().println(Text.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
+            out().println(Units.plural(run.bad().size(), "entry") + " could not be exported; granary verify --repair removes damage");
         }
         out().flush();
     }

@@ -1,10 +1,15 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonArray;
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.EntryVerifier;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
@@ -28,7 +33,7 @@ import picocli.CommandLine.Parameters;
 @Command(name = "import", mixinStandardHelpOptions = true,
         description = "Read a tree that granary export wrote into the local tier, as far as its limit allows. Its programs will run here:"
                 + " import only what comes from people you trust.")
-final class ImportCommand extends LocalCommand {
+final class ImportCommand extends LocalTierCommand {
     private static final int NAMED = 20;
 
     @Parameters(paramLabel = "DIR", description = "the tree")
@@ -51,22 +56,22 @@ final class ImportCommand extends LocalCommand {
     int run(LocalTier tier, GranaryConfig config) throws Exception {
         TreeReader tree = scan();
         Function<Entry, StoreResult> store = isDry ? asked(tier, config) : tier::store;
-        try (Progress progress = new Progress(err(), "importing", tree.size())) {
+        try (ProgressLine progress = new ProgressLine(err(), "importing", tree.size())) {
             tree.all(store, at -> progress.passing(at, ""));
         }
         boolean isOverfull = tree.storedBytes() > config.capacityBytes();
         if (isJson()) {
             JsonArray problems = new JsonArray();
             tree.problems().forEach(problem ->
-                    problems.add(Json.object("place", problem.place(), "reason", problem.reason(), "detail", problem.detail())));
-            Json.print(out(), Json.object("directory", config.directory(), "dryRun", isDry, "stored", tree.stored(), "storedBytes",
+                    problems.add(JsonOutput.object("place", problem.place(), "reason", problem.reason(), "detail", problem.detail())));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "dryRun", isDry, "stored", tree.stored(), "storedBytes",
                     tree.storedBytes(), "duplicate", tree.duplicate(), "refused", tree.refused(), "damaged", tree.damaged(), "foreign",
                     tree.foreign(), "problems", problems));
         } else {
             print(tree, config);
         }
         if (isOverfull) {
-            err().println("granary: the tree has more than the " + Text.bytes(config.capacityBytes()) + " that may lie in "
+            err().println("granary: the tree has more than the " + Units.bytes(config.capacityBytes()) + " that may lie in "
                     + config.directory() + " (--capacity): what was imported first " + (isDry ? "would leave again" : "has left again"));
             err().flush();
         }
@@ -83,7 +88,7 @@ final class ImportCommand extends LocalCommand {
 
     /** What storing would give, found out without storing. */
     private static Function<Entry, StoreResult> asked(LocalTier tier, GranaryConfig config) throws IOException {
-        Map<String, Catalog.Listed> known = new HashMap<>();
+        Map<String, EntryCatalog.Listed> known = new HashMap<>();
         TierInventory.entries(tier).forEach(listed -> known.put(listed.namespace() + "/" + listed.hash(), listed));
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
@@ -91,12 +96,12 @@ final class ImportCommand extends LocalCommand {
                 return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + config.capacityBytes()
                         + " bytes that may lie here");
             }
-            Catalog.Listed listed = known.get(entry.id().target().path() + "/" + entry.id().hash());
+            EntryCatalog.Listed listed = known.get(entry.id().target().path() + "/" + entry.id().hash());
             return listed != null && isThere(tier, listed, entry) ? StoreResult.DUPLICATE : new StoreResult.Stored(bytes);
         };
     }
 
-    private static boolean isThere(LocalTier tier, Catalog.Listed listed, Entry entry) {
+    private static boolean isThere(LocalTier tier, EntryCatalog.Listed listed, Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
             return EntryVerifier.read(tier, listed, memory) instanceof LoadResult.Hit(Entry there)
                     && there.contentHash().equals(entry.contentHash());
@@ -106,19 +111,19 @@ final class ImportCommand extends LocalCommand {
     private void print(TreeReader tree, GranaryConfig config) {
         out().println("from " + directory);
         out().println("into " + config.directory() + (isDry ? " (dry run: nothing was stored)" : ""));
-        Table table = new Table("entries", "count");
-        table.row(isDry ? "would be stored" : "stored", Text.count(tree.stored()) + " (" + Text.bytes(tree.storedBytes()) + ")");
-        table.row("there already", Text.count(tree.duplicate()));
-        table.row("refused", Text.count(tree.refused()));
-        table.row("damaged", Text.count(tree.damaged()));
-        table.row("not ours", Text.count(tree.foreign()));
+        TextTable table = new TextTable("entries", "count");
+        table.row(isDry ? "would be stored" : "stored", Units.count(tree.stored()) + " (" + Units.bytes(tree.storedBytes()) + ")");
+        table.row("there already", Units.count(tree.duplicate()));
+        table.row("refused", Units.count(tree.refused()));
+        table.row("damaged", Units.count(tree.damaged()));
+        table.row("not ours", Units.count(tree.foreign()));
         table.print(out());
         List<TreeReader.Problem> problems = tree.problems();
         if (!problems.isEmpty()) {
             out().println();
-            Table names = new Table("entry", "<why", "<detail");
+            TextTable names = new TextTable("entry", "<why", "<detail");
             problems.stream().limit(NAMED).forEach(problem ->
-                    names.row(Text.cut(problem.place().toString(), 24), problem.reason(), Text.cut(problem.detail(), 44)));
+                    names.row(Units.cut(problem.place().toString(), 24), problem.reason(), Units.cut(problem.detail(), 44)));
             names.print(out());
             if (problems.size() > NAMED) {
                 out().println("... and " + (problems.size() - NAMED) + " more; --json names all");

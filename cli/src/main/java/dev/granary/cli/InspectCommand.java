@@ -2,10 +2,18 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.IdPrefixConverter;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.output.BoundedEntryList;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
 import java.io.IOException;
@@ -20,7 +28,7 @@ import picocli.CommandLine.Parameters;
 
 /** {@code granary inspect}: verifies one entry and tells all that is known of it. */
 @Command(name = "inspect", mixinStandardHelpOptions = true, description = "Verify the entry whose id begins with ID, and tell what it is.")
-final class InspectCommand extends StoreCommand {
+final class InspectCommand extends TierCommand {
     private static final int SHOWN_CHARACTERS = 40;
     private static final int SHOWN_FIELDS = 30;
 
@@ -35,9 +43,9 @@ final class InspectCommand extends StoreCommand {
 
     @Override
     public Integer call() throws Exception {
-        prefix = IdPrefix.parse(prefix);
+        prefix = IdPrefixConverter.parse(prefix);
         try (TierInventory inventory = tier.open(stores()); Arena memory = Arena.ofConfined()) {
-            Catalog.Listed listed = find(inventory);
+            EntryCatalog.Listed listed = find(inventory);
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit hit -> {
                     print(listed, hit.entry());
@@ -45,22 +53,22 @@ final class InspectCommand extends StoreCommand {
                 }
                 case LoadResult.Damaged damaged -> {
                     if (isJson()) {
-                        JsonObject object = ListedEntries.json(listed);
+                        JsonObject object = EntryFormatter.json(listed);
                         object.addProperty("damage", TierVerifier.name(damaged.damage()));
                         object.addProperty("detail", damaged.detail());
-                        Json.print(out(), object);
+                        JsonOutput.print(out(), object);
                     }
-                    throw new FailedException(complaint(listed, damaged));
+                    throw new CommandFailedException(complaint(listed, damaged));
                 }
-                case LoadResult.Absent _ -> throw new FailedException("entry " + listed.hash() + " has just been removed");
-                case LoadResult.Unavailable lost -> throw new FailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
+                case LoadResult.Absent _ -> throw new CommandFailedException("entry " + listed.hash() + " has just been removed");
+                case LoadResult.Unavailable lost -> throw new CommandFailedException("entry " + listed.hash() + " cannot be read: " + lost.cause());
             };
         } catch (IOException e) {
-            throw new FailedException("the entries cannot be listed: " + e.getMessage());
+            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
         }
     }
 
-    private static String complaint(Catalog.Listed listed, LoadResult.Damaged damaged) {
+    private static String complaint(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
         return TierVerifier.isOtherVersion(damaged.damage())
                 ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": " + damaged.detail()
                         + "); this version leaves it alone, unless it stores this id itself"
@@ -68,8 +76,8 @@ final class InspectCommand extends StoreCommand {
                         + "); it is never used, and the next store of this id replaces it";
     }
 
-    private Catalog.Listed find(TierInventory inventory) throws IOException, FailedException {
-        FirstEntries found = new FirstEntries(Comparator.comparing(entry -> entry.hash().hex()), 1);
+    private EntryCatalog.Listed find(TierInventory inventory) throws IOException, CommandFailedException {
+        BoundedEntryList found = new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
         inventory.list(entry -> {
             if (entry.beginsWith(prefix)) {
                 found.accept(entry);
@@ -78,25 +86,25 @@ final class InspectCommand extends StoreCommand {
         if (found.entries() == 1) {
             return found.kept().getFirst();
         }
-        throw new FailedException(found.entries() == 0
+        throw new CommandFailedException(found.entries() == 0
                 ? "no entry of " + inventory.name() + " has an id that begins with " + prefix
                 : found.entries() + " entries have ids that begin with " + prefix + "; give more digits");
     }
 
-    private void print(Catalog.Listed listed, Entry entry) {
+    private void print(EntryCatalog.Listed listed, Entry entry) {
         PrintWriter out = out();
         if (isJson()) {
-            Json.print(out, json(listed, entry));
+            JsonOutput.print(out, json(listed, entry));
             return;
         }
-        Table table = new Table("id", "<" + entry.id().hash());
+        TextTable table = new TextTable("id", "<" + entry.id().hash());
         table.row("verified", "yes: full key, checksums, SHA-256 of the content");
         table.row("target", entry.id().target().path());
         table.row("device", entry.id().target().device());
         table.row("driver", entry.id().target().driver());
-        table.row("binaries", entry.binaries().count() + ", " + Text.bytes(entry.binaries().byteSize()));
-        table.row("stored", Text.bytes(listed.bytes()));
-        table.row("compiled in", Text.time(entry.compileTime()));
+        table.row("binaries", entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
+        table.row("stored", Units.bytes(listed.bytes()));
+        table.row("compiled in", Units.time(entry.compileTime()));
         table.row("content", "sha256 " + entry.contentHash());
         entry.metadata().ifPresent(metadata -> {
             table.row("kernels", String.join(", ", metadata.kernels()));
@@ -114,11 +122,11 @@ final class InspectCommand extends StoreCommand {
         }
     }
 
-    private static JsonObject json(Catalog.Listed listed, Entry entry) {
+    private static JsonObject json(EntryCatalog.Listed listed, Entry entry) {
         JsonArray fields = new JsonArray();
-        entry.id().fields().forEach(field -> fields.add(Json.object("name", field.name(), "value", whole(field))));
-        JsonObject object = Json.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
-                "bytes", entry.binaries().byteSize(), "compileMillis", Text.millis(entry.compileTime()),
+        entry.id().fields().forEach(field -> fields.add(JsonOutput.object("name", field.name(), "value", whole(field))));
+        JsonObject object = JsonOutput.object("id", entry.id().hash().hex(), "namespace", listed.namespace(), "storedBytes", listed.bytes(),
+                "bytes", entry.binaries().byteSize(), "compileMillis", Units.millis(entry.compileTime()),
                 "contentSha256", entry.contentHash().hex(), "key", fields);
         entry.metadata().ifPresent(metadata -> {
             object.add("kernels", strings(metadata.kernels()));

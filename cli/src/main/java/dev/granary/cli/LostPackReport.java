@@ -1,6 +1,7 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonObject;
+import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import java.io.PrintWriter;
 import java.util.List;
@@ -10,7 +11,7 @@ final class LostPackReport {
     private LostPackReport() {}
 
     static JsonObject json(List<LayerStatistics> layers) {
-        JsonObject json = Json.object("forgotten", layers.stream().mapToLong(layer -> layer.lostPacks().forgotten()).sum(),
+        JsonObject json = JsonOutput.object("forgotten", layers.stream().mapToLong(layer -> layer.lostPacks().forgotten()).sum(),
                 "failures", layers.stream().mapToLong(layer -> layer.lostPacks().failures()).sum());
         layers.stream().flatMap(layer -> layer.lostPacks().cause().stream()).findFirst().ifPresent(cause -> json.addProperty("cause", cause));
         return json;

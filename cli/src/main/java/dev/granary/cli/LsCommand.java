@@ -2,7 +2,17 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.SelectionOptions;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.BoundedEntryList;
+import dev.granary.cli.output.EntryDetails;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import java.io.IOException;
 import java.time.Instant;
@@ -18,7 +28,7 @@ import picocli.CommandLine.Option;
 
 /** {@code granary ls}: lists the entries of a tier. */
 @Command(name = "ls", mixinStandardHelpOptions = true, description = "List the entries of the local tier or of the bucket.")
-final class LsCommand extends StoreCommand {
+final class LsCommand extends TierCommand {
     /** What comes first. */
     enum Order {
         USED,
@@ -55,68 +65,68 @@ final class LsCommand extends StoreCommand {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket; they work on the local tier");
         }
-        Predicate<Catalog.Listed> isChosen = selection.chosen(Instant.now());
+        Predicate<EntryCatalog.Listed> isChosen = selection.chosen(Instant.now());
         try (TierInventory inventory = tier.open(stores())) {
             // What took longest to compile is known only when all are read.
-            FirstEntries first = new FirstEntries(comparator(Map.of()), order == Order.COMPILE ? FirstEntries.MOST : limit);
-            try (Progress progress = new Progress(err(), "listing", 0).watching(inventory.waits())) {
+            BoundedEntryList first = new BoundedEntryList(comparator(Map.of()), order == Order.COMPILE ? BoundedEntryList.MOST : limit);
+            try (ProgressLine progress = new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
                 inventory.list(entry -> {
                     if (isChosen.test(entry)) {
                         first.accept(entry);
-                        progress.passing(Text.plural(first.entries(), "entry"));
+                        progress.passing(Units.plural(first.entries(), "entry"));
                     }
                 });
             }
-            Map<Catalog.Listed, Details> details = isReading ? read(inventory, first.kept()) : Map.of();
-            List<Catalog.Listed> shown = first.kept().stream().sorted(comparator(details)).limit(limit).toList();
+            Map<EntryCatalog.Listed, EntryDetails> details = isReading ? read(inventory, first.kept()) : Map.of();
+            List<EntryCatalog.Listed> shown = first.kept().stream().sorted(comparator(details)).limit(limit).toList();
             if (isJson()) {
                 JsonArray array = new JsonArray();
                 shown.forEach(entry -> array.add(json(entry, details.get(entry))));
-                Json.print(out(), Json.object("tier", inventory.name(), "entries", array, "selectedEntries", first.entries(),
+                JsonOutput.print(out(), JsonOutput.object("tier", inventory.name(), "entries", array, "selectedEntries", first.entries(),
                         "selectedBytes", first.bytes()));
             } else {
-                ListedEntries.print(out(), shown, details);
-                String part = shown.size() < first.entries() ? Text.count(shown.size()) + " of " : "";
-                out().println(part + ListedEntries.sum(first.entries(), first.bytes()) + " in " + inventory.name());
+                EntryFormatter.print(out(), shown, details);
+                String part = shown.size() < first.entries() ? Units.count(shown.size()) + " of " : "";
+                out().println(part + EntryFormatter.sum(first.entries(), first.bytes()) + " in " + inventory.name());
                 out().flush();
             }
-            if (shown.size() == FirstEntries.MOST && first.entries() > shown.size()) {
-                err().println("granary: no more than " + Text.count(FirstEntries.MOST) + " are listed; choose with --target, --id or --older-than");
+            if (shown.size() == BoundedEntryList.MOST && first.entries() > shown.size()) {
+                err().println("granary: no more than " + Units.count(BoundedEntryList.MOST) + " are listed; choose with --target, --id or --older-than");
                 err().flush();
             }
             return 0;
         } catch (IOException e) {
-            throw new FailedException("the entries cannot be listed: " + e.getMessage());
+            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
         }
     }
 
-    private Map<Catalog.Listed, Details> read(TierInventory inventory, List<Catalog.Listed> entries) {
-        Map<Catalog.Listed, Details> details = new LinkedHashMap<>();
-        try (Progress progress = new Progress(err(), "reading", entries.size())) {
-            for (Catalog.Listed entry : entries) {
-                progress.passing(details.size(), ListedEntries.shortId(entry));
-                details.put(entry, Details.read(inventory, entry));
+    private Map<EntryCatalog.Listed, EntryDetails> read(TierInventory inventory, List<EntryCatalog.Listed> entries) {
+        Map<EntryCatalog.Listed, EntryDetails> details = new LinkedHashMap<>();
+        try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
+            for (EntryCatalog.Listed entry : entries) {
+                progress.passing(details.size(), EntryFormatter.shortId(entry));
+                details.put(entry, EntryDetails.read(inventory, entry));
             }
         }
         return details;
     }
 
-    private Comparator<Catalog.Listed> comparator(Map<Catalog.Listed, Details> details) {
-        Comparator<Catalog.Listed> used = Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed();
-        Comparator<Catalog.Listed> name = Comparator.comparing(Catalog.Listed::namespace).thenComparing(entry -> entry.hash().hex());
+    private Comparator<EntryCatalog.Listed> comparator(Map<EntryCatalog.Listed, EntryDetails> details) {
+        Comparator<EntryCatalog.Listed> used = Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed();
+        Comparator<EntryCatalog.Listed> name = Comparator.comparing(EntryCatalog.Listed::namespace).thenComparing(entry -> entry.hash().hex());
         return switch (order) {
             case USED -> used.thenComparing(name);
-            case SIZE -> Comparator.comparingLong(Catalog.Listed::bytes).reversed().thenComparing(used).thenComparing(name);
+            case SIZE -> Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed().thenComparing(used).thenComparing(name);
             case NAME -> name;
-            case COMPILE -> Comparator.comparing((Catalog.Listed entry) -> details.getOrDefault(entry, Details.NONE).compileTime()).reversed()
+            case COMPILE -> Comparator.comparing((EntryCatalog.Listed entry) -> details.getOrDefault(entry, EntryDetails.NONE).compileTime()).reversed()
                     .thenComparing(used).thenComparing(name);
         };
     }
 
-    private static JsonObject json(Catalog.Listed entry, @Nullable Details details) {
-        JsonObject object = ListedEntries.json(entry);
+    private static JsonObject json(EntryCatalog.Listed entry, @Nullable EntryDetails details) {
+        JsonObject object = EntryFormatter.json(entry);
         if (details != null) {
-            object.addProperty("compileMillis", Text.millis(details.compileTime()));
+            object.addProperty("compileMillis", Units.millis(details.compileTime()));
             JsonArray kernels = new JsonArray();
             details.kernels().forEach(kernels::add);
             object.add("kernels", kernels);

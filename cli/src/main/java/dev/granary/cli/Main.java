@@ -1,6 +1,8 @@
 package dev.granary.cli;
 
-import dev.granary.cli.manifest.ManifestException;
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.toml.SafeText;
@@ -52,7 +54,7 @@ public final class Main {
             Map.entry("stats", StatsCommand.class),
             Map.entry("doctor", DoctorCommand.class),
             Map.entry("help", CommandLine.HelpCommand.class),
-            Map.entry("train", TrainCommand.class));
+            Map.entry("train", AotTrainCommand.class));
 
     private Main() {}
 
@@ -65,7 +67,7 @@ public final class Main {
     }
 
     /** The command line for these arguments: with the command that they name, or, where they name none, with all; each takes time to read. */
-    static CommandLine commandLine(String... arguments) {
+    public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String asked = arguments.length == 0 ? "" : arguments[0];
         boolean isKnown = !asked.equals("help") && COMMANDS.stream().anyMatch(command -> command.getKey().equals(asked));
@@ -107,11 +109,11 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _, ManifestException _, UsageException _ -> {
+            case ConfigException _, KernelManifestException _, UsageException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }
-            case FailedException _ -> {
+            case CommandFailedException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield FAILED;
             }

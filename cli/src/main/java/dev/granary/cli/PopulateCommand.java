@@ -1,7 +1,14 @@
 package dev.granary.cli;
 
 import com.google.gson.JsonObject;
-import dev.granary.cli.manifest.Manifest;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.option.BuildLogOption;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.admin.ReadbackVerifier;
@@ -30,7 +37,7 @@ import picocli.CommandLine.Parameters;
         name = "populate",
         mixinStandardHelpOptions = true,
         description = "Compile the kernels of MANIFEST that nobody has compiled yet, publish them, and read each back from the bucket.")
-final class PopulateCommand extends StoreCommand {
+final class PopulateCommand extends TierCommand {
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
@@ -56,34 +63,34 @@ final class PopulateCommand extends StoreCommand {
         if (uploadLimit <= 0) {
             throw new UsageException("--upload-limit must be a positive number of seconds, not " + uploadLimit);
         }
-        Manifest kernels = Manifest.read(manifest);
+        KernelManifest kernels = KernelManifest.read(manifest);
         GranaryConfig config = stores().config();
         BucketConfig target = config.buckets().stream().filter(BucketConfig::isWritable).findFirst()
                 .orElseThrow(() -> new ConfigException("No bucket is configured that may be written; give --bucket or set GRANARY_BUCKET."
                         + " granary run fills the local directory alone."));
         Optional<String> problem = problem(target);
         if (problem.isPresent()) {
-            throw new FailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
+            throw new CommandFailedException(target.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        Published published = new Published();
+        PublishResults published = new PublishResults();
         PublishMode publishing = isAlone ? PublishMode.ALONE : PublishMode.IN_PACKS;
-        OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
+        OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, publishing, published)) {
-            KernelRun run = new KernelRun(granary, engine);
-            try (Progress progress = new Progress(err, "populating", kernels.kernels().size()).watching(granary.waits())) {
+            KernelRunner run = new KernelRunner(granary, engine);
+            try (ProgressLine progress = new ProgressLine(err, "populating", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress).forEach(result -> publishAgain(granary, result));
             }
             flush(granary, published);
-            Populated populated = new Populated(target, uploadLimit, published, run);
+            PopulateResult populated = new PopulateResult(target, uploadLimit, published, run);
             ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
-            try (Progress progress = new Progress(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
+            try (ProgressLine progress = new ProgressLine(err, "reading back", populated.toReadBack().size()).watching(readback.waits())) {
                 populated.readBack(readback, progress);
             }
             if (isJson()) {
                 JsonObject result = run.json(buildLog.shown());
                 result.add("published", populated.json());
                 result.add("lostPacks", LostPackReport.json(granary.statistics().layers()));
-                Json.print(out, result);
+                JsonOutput.print(out, result);
             } else {
                 run.print(out, err, buildLog.shown());
                 out.println(populated.summary());
@@ -96,28 +103,28 @@ final class PopulateCommand extends StoreCommand {
     }
 
     private Optional<String> problem(BucketConfig target) throws ConfigException {
-        try (Progress progress = new Progress(err(), "trying", 0)) {
+        try (ProgressLine progress = new ProgressLine(err(), "trying", 0)) {
             progress.passing(target.name());
             return BucketTrial.problem(target);
         }
     }
 
     /** What this machine had already may be missing in the bucket. */
-    private static void publishAgain(Granary granary, KernelRun.Result result) {
-        if (result instanceof KernelRun.Result.Got got && got.source() == PrimitiveSource.LOCAL) {
+    private static void publishAgain(Granary granary, KernelRunner.Result result) {
+        if (result instanceof KernelRunner.Result.Got got && got.source() == PrimitiveSource.LOCAL) {
             granary.publish(got.descriptor().getId());
         }
     }
 
-    private void flush(Granary granary, Published published) {
+    private void flush(Granary granary, PublishResults published) {
         long start = System.nanoTime();
         long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
-        try (Progress progress = new Progress(err(), "publishing", 0).watching(granary.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
             for (long passed = 0; passed < limit; passed = System.nanoTime() - start) {
                 if (granary.flush(Duration.ofNanos(Math.min(limit - passed, PROGRESS_NANOS)))) {
                     return;
                 }
-                progress.passing(Text.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
+                progress.passing(Units.plural(published.stored() + published.present(), "entry") + ", " + TimeUnit.NANOSECONDS.toSeconds(passed) + " s");
                 if (Thread.currentThread().isInterrupted()) {
                     return;
                 }

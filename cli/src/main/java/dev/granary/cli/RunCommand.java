@@ -1,6 +1,10 @@
 package dev.granary.cli;
 
-import dev.granary.cli.manifest.Manifest;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.option.BuildLogOption;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -21,7 +25,7 @@ import picocli.CommandLine.Parameters;
 
 /** {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket that fails costs it some seconds, and a line. */
 @Command(name = "run", mixinStandardHelpOptions = true, description = "Get the kernels of MANIFEST through the cache, as a node does.")
-final class RunCommand extends StoreCommand {
+final class RunCommand extends TierCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long LOST_NANOS = TimeUnit.SECONDS.toNanos(8); // of the 10 that a silent bucket may cost, some go to closing connections
     private static final long CAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -43,27 +47,27 @@ final class RunCommand extends StoreCommand {
     public Integer call() throws Exception {
         PrintWriter out = out();
         PrintWriter err = err();
-        Manifest kernels = Manifest.read(manifest);
+        KernelManifest kernels = KernelManifest.read(manifest);
         GranaryConfig config = stores().builder().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException("No bucket is configured, and --require-bucket wants one; give --bucket or set GRANARY_BUCKET.");
         }
-        OpenCl.expectLaunches(KernelRun.geometries(kernels.kernels()));
-        Published published = new Published();
+        OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
+        PublishResults published = new PublishResults();
         try (OpenClEngine engine = OpenClEngine.open(device.device()); Granary granary = Granary.open(config, PublishMode.ALONE, published)) {
-            KernelRun run = new KernelRun(granary, engine);
-            try (Progress progress = new Progress(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
+            KernelRunner run = new KernelRunner(granary, engine);
+            try (ProgressLine progress = new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary.waits())) {
                 run.all(kernels.kernels(), progress);
             }
             long start = System.nanoTime();
             flush(granary, start);
             awaitCauses(granary, start);
-            BucketTroubles troubles = new BucketTroubles(config.buckets(), granary.statistics().layers(), published);
+            BucketFailureReport troubles = new BucketFailureReport(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
                 troubles.tryUnproven();
             }
             if (isJson()) {
-                Json.print(out, run.json(buildLog.shown()));
+                JsonOutput.print(out, run.json(buildLog.shown()));
             } else {
                 run.print(out, err, buildLog.shown());
             }
@@ -74,10 +78,10 @@ final class RunCommand extends StoreCommand {
 
     /** Waits for uploads: long where the bucket has answered at all, else no longer than makes {@link #LOST_NANOS} with what look-ups have waited. */
     private void flush(Granary granary, long start) {
-        try (Progress progress = new Progress(err(), "uploading", 0).watching(granary.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary.waits())) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = BucketTroubles.isAnyAnswering(layers) ? UPLOAD_NANOS : leftToLose(layers);
+                long limit = BucketFailureReport.isAnyAnswering(layers) ? UPLOAD_NANOS : leftToLose(layers);
                 long passed = System.nanoTime() - start;
                 if (granary.flush(Duration.ofNanos(Math.max(0, Math.min(limit - passed, PROGRESS_NANOS)))) || passed >= limit) {
                     return;

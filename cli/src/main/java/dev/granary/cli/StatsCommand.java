@@ -2,7 +2,14 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
@@ -16,7 +23,7 @@ import picocli.CommandLine.Mixin;
 
 /** {@code granary stats}: what a tier holds; of the local tier also what all processes on this machine got out of the cache. */
 @Command(name = "stats", mixinStandardHelpOptions = true, description = "Tell what a tier holds and, of the local tier, what the cache has saved.")
-final class StatsCommand extends StoreCommand {
+final class StatsCommand extends TierCommand {
     /** What a strange bucket has beyond so many targets is told as one. */
     private static final int MOST_TARGETS = 10_000;
 
@@ -27,8 +34,8 @@ final class StatsCommand extends StoreCommand {
 
     /** Entries of one namespace. */
     private record Usage(long entries, long bytes) {
-        Usage plus(Catalog.Listed entry) {
-            return new Usage(entries + 1, ListedEntries.sumOf(bytes, entry.bytes()));
+        Usage plus(EntryCatalog.Listed entry) {
+            return new Usage(entries + 1, EntryFormatter.sumOf(bytes, entry.bytes()));
         }
     }
 
@@ -40,7 +47,7 @@ final class StatsCommand extends StoreCommand {
             Map<String, Usage> usage = usage(inventory);
             Map<String, Long> totals = tier.isLocal() ? new LifetimeStatistics(config.directory()).read() : Map.of();
             if (isJson()) {
-                Json.print(out, json(inventory, config, usage, totals));
+                JsonOutput.print(out, json(inventory, config, usage, totals));
             } else {
                 print(out, inventory, config, usage);
                 if (tier.isLocal()) {
@@ -50,27 +57,27 @@ final class StatsCommand extends StoreCommand {
             }
             return 0;
         } catch (IOException e) {
-            throw new FailedException("the statistics cannot be read: " + e.getMessage());
+            throw new CommandFailedException("the statistics cannot be read: " + e.getMessage());
         }
     }
 
     private Map<String, Usage> usage(TierInventory inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (Progress progress = new Progress(err(), "counting", 0).watching(inventory.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
             inventory.list(entry -> {
                 String namespace = usage.containsKey(entry.namespace()) || usage.size() < MOST_TARGETS ? entry.namespace() : OTHERS;
-                progress.passing(Text.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
+                progress.passing(Units.plural(usage.merge(namespace, new Usage(1, entry.bytes()), (old, _) -> old.plus(entry)).entries(), "entry") + " of " + namespace);
             });
         }
         return usage;
     }
 
     private void print(PrintWriter out, TierInventory inventory, GranaryConfig config, Map<String, Usage> usage) {
-        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, ListedEntries::sumOf);
-        out.println(inventory.name() + ": " + Text.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
-                + Text.bytes(bytes) + (tier.isLocal() ? " of " + Text.bytes(config.capacityBytes()) : ""));
+        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, EntryFormatter::sumOf);
+        out.println(inventory.name() + ": " + Units.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry") + ", "
+                + Units.bytes(bytes) + (tier.isLocal() ? " of " + Units.bytes(config.capacityBytes()) : ""));
         usage.forEach((namespace, count) ->
-                out.println("  " + namespace + ": " + Text.plural(count.entries(), "entry") + ", " + Text.bytes(count.bytes())));
+                out.println("  " + namespace + ": " + Units.plural(count.entries(), "entry") + ", " + Units.bytes(count.bytes())));
     }
 
     private static void print(PrintWriter out, GranaryConfig config, Map<String, Long> totals, Map<String, Usage> usage) {
@@ -84,7 +91,7 @@ final class StatsCommand extends StoreCommand {
             }
         } else {
             out.println("All processes that used " + config.directory() + ":");
-            Table table = new Table("counter", "count");
+            TextTable table = new TextTable("counter", "count");
             totals.forEach((name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
             table.print(out);
         }
@@ -94,12 +101,12 @@ final class StatsCommand extends StoreCommand {
     private JsonObject json(TierInventory inventory, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         JsonArray namespaces = new JsonArray();
         usage.forEach((namespace, count) ->
-                namespaces.add(Json.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
+                namespaces.add(JsonOutput.object("namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
         if (!tier.isLocal()) {
-            return Json.object("tier", inventory.name(), "namespaces", namespaces);
+            return JsonOutput.object("tier", inventory.name(), "namespaces", namespaces);
         }
         JsonObject counters = new JsonObject();
         totals.forEach(counters::addProperty);
-        return Json.object("tier", inventory.name(), "capacityBytes", config.capacityBytes(), "namespaces", namespaces, "totals", counters);
+        return JsonOutput.object("tier", inventory.name(), "capacityBytes", config.capacityBytes(), "namespaces", namespaces, "totals", counters);
     }
 }

@@ -1,6 +1,11 @@
 package dev.granary.cli;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.option.SelectionOptions;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.VerifyReport;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -15,7 +20,7 @@ import picocli.CommandLine.Option;
 /** {@code granary verify}: reads and checks all entries of the local tier. */
 @Command(name = "verify", mixinStandardHelpOptions = true,
         description = "Read and verify the entries of the local tier; tell what is damaged and what else lies there.")
-final class VerifyCommand extends LocalCommand {
+final class VerifyCommand extends LocalTierCommand {
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
 
@@ -34,10 +39,10 @@ final class VerifyCommand extends LocalCommand {
 
     @Override
     int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<Catalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
-        Predicate<Catalog.Listed> removal = repair ? tier::remove : _ -> false;
+        List<EntryCatalog.Listed> entries = selection.from(TierInventory.entries(tier), Instant.now());
+        Predicate<EntryCatalog.Listed> removal = repair ? tier::remove : _ -> false;
         TierVerifier found;
-        try (Progress progress = new Progress(err(), "verifying", entries.size())) {
+        try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {
             found = TierVerifier.all(tier, entries, removal, showing(progress, entries));
         }
         if (repair) {
@@ -45,7 +50,7 @@ final class VerifyCommand extends LocalCommand {
         }
         VerifyReport report = new VerifyReport(config.directory(), found, tier.survey());
         if (isJson()) {
-            Json.print(out(), report.json());
+            JsonOutput.print(out(), report.json());
         } else {
             report.print(out());
         }

@@ -2,6 +2,13 @@ package dev.granary.cli;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.TargetOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.EntryFormatter;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.WarmReport;
 import dev.granary.coordinator.admin.Warmer;
 import dev.granary.coordinator.config.BucketConfig;
@@ -20,7 +27,7 @@ import picocli.CommandLine.Option;
 /** {@code granary warm}: fills the local tier from the buckets before it is needed. */
 @Command(name = "warm", mixinStandardHelpOptions = true,
         description = "Fetch what the buckets have for this machine's devices into the local directory, before it is needed.")
-final class WarmCommand extends StoreCommand {
+final class WarmCommand extends TierCommand {
     @Mixin
     private TargetOption targets = new TargetOption();
 
@@ -57,13 +64,13 @@ final class WarmCommand extends StoreCommand {
         }
         isWell &= !isNothingThere(config, empty);
         if (isJson()) {
-            Json.print(out(), Json.object("directory", config.directory(), "well", isWell, "warmed", results));
+            JsonOutput.print(out(), JsonOutput.object("directory", config.directory(), "well", isWell, "warmed", results));
         }
         return isWell ? 0 : 1;
     }
 
     /** A target that was named must be there; of this machine's own devices, one is enough: the others may be of no use to anybody. */
-    private boolean isNothingThere(GranaryConfig config, Set<String> empty) throws FailedException, UsageException {
+    private boolean isNothingThere(GranaryConfig config, Set<String> empty) throws CommandFailedException, UsageException {
         if (empty.isEmpty() || (!targets.isGiven() && empty.size() < targets.namespaces().size())) {
             return false;
         }
@@ -75,8 +82,8 @@ final class WarmCommand extends StoreCommand {
     }
 
     private Warmer.Outcome from(Warmer warm, BucketConfig layer, String target) throws ConfigException, InterruptedException {
-        try (Progress progress = new Progress(err(), "warming", 0).watching(warm.waits())) {
-            return warm.from(layer, target, (bytes, of) -> progress.passing(Text.bytes(bytes) + " of " + Text.bytes(of)));
+        try (ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(warm.waits())) {
+            return warm.from(layer, target, (bytes, of) -> progress.passing(Units.bytes(bytes) + " of " + Units.bytes(of)));
         }
     }
 
@@ -86,12 +93,12 @@ final class WarmCommand extends StoreCommand {
         }
         out().println("from " + layer.name());
         out().println("for  " + target);
-        out().println(ListedEntries.inSentence(report.installed(), report.installedBytes()) + " installed, " + Text.count(report.present())
-                + " there already, " + Text.count(report.skippedEntries()) + " skipped");
-        report.skipped().forEach((cause, skipped) -> out().println(ListedEntries.inSentence(skipped.entries(), skipped.bytes()) + " skipped: " + cause));
-        out().println(Text.bytes(report.receivedBytes()) + " came in " + Text.plural(report.requests(), "request") + ", " + Text.time(took));
+        out().println(EntryFormatter.inSentence(report.installed(), report.installedBytes()) + " installed, " + Units.count(report.present())
+                + " there already, " + Units.count(report.skippedEntries()) + " skipped");
+        report.skipped().forEach((cause, skipped) -> out().println(EntryFormatter.inSentence(skipped.entries(), skipped.bytes()) + " skipped: " + cause));
+        out().println(Units.bytes(report.receivedBytes()) + " came in " + Units.plural(report.requests(), "request") + ", " + Units.time(took));
         if (report.entriesAlone() > 0) {
-            out().println(Text.plural(report.entriesAlone(), "entry") + " had to be asked for alone; granary compact puts them into packs");
+            out().println(Units.plural(report.entriesAlone(), "entry") + " had to be asked for alone; granary compact puts them into packs");
         }
         out().println();
         out().flush();
@@ -105,8 +112,8 @@ final class WarmCommand extends StoreCommand {
                 report.unlisted().ifPresent(cause -> err().println("granary: entries outside of packs could not be listed in " + layer.name() + " ("
                         + cause + "); allow s3:ListBucket, or say --packs-only"));
                 if (report.displaced() > 0) {
-                    err().println("granary: " + Text.plural(report.displaced(), "entry") + " left " + config.directory()
-                            + " again, which keeps to its capacity of " + Text.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
+                    err().println("granary: " + Units.plural(report.displaced(), "entry") + " left " + config.directory()
+                            + " again, which keeps to its capacity of " + Units.bytes(config.capacityBytes()) + "; raise --capacity (GRANARY_CAPACITY)");
                 }
             }
         }
@@ -114,7 +121,7 @@ final class WarmCommand extends StoreCommand {
     }
 
     private static JsonObject json(BucketConfig layer, String target, Duration took, Warmer.Outcome outcome) {
-        JsonObject object = Json.object("bucket", layer.name(), "target", target, "millis", Text.millis(took));
+        JsonObject object = JsonOutput.object("bucket", layer.name(), "target", target, "millis", Units.millis(took));
         switch (outcome) {
             case Warmer.Outcome.Unavailable lost -> object.addProperty("unavailable", lost.cause());
             case Warmer.Outcome.Done(WarmReport report) -> {
@@ -127,7 +134,7 @@ final class WarmCommand extends StoreCommand {
                 object.addProperty("displaced", report.displaced());
                 JsonArray skipped = new JsonArray();
                 for (Map.Entry<String, WarmReport.Skipped> each : report.skipped().entrySet()) {
-                    skipped.add(Json.object("cause", each.getKey(), "entries", each.getValue().entries(), "bytes", each.getValue().bytes()));
+                    skipped.add(JsonOutput.object("cause", each.getKey(), "entries", each.getValue().entries(), "bytes", each.getValue().bytes()));
                 }
                 object.add("skipped", skipped);
                 report.unlisted().ifPresent(cause -> object.addProperty("unlisted", cause));

@@ -45,7 +45,7 @@ public final class Demo implements AutoCloseable {
      * @param node started cold with a bucket
      * @param laptop started with a filled directory and without a bucket
      */
-    public record Results(RoleResult ci, RoleResult node, RoleResult laptop) {
+    public record Results(DemoRoleResult ci, DemoRoleResult node, DemoRoleResult laptop) {
         /** True if node and laptop compiled nothing, every result was right, and each made its constants once. */
         public boolean isSuccess() {
             return ci.isRight() && node.isServedWithoutCompiling() && laptop.isServedWithoutCompiling();
@@ -58,8 +58,8 @@ public final class Demo implements AutoCloseable {
      * @throws IOException if a process cannot be started or fails; the message has its last words
      */
     public Results play() throws IOException, InterruptedException {
-        RoleResult ci;
-        RoleResult node;
+        DemoRoleResult ci;
+        DemoRoleResult node;
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket(BUCKET);
             Map<String, String> online = Map.of(
@@ -85,14 +85,14 @@ public final class Demo implements AutoCloseable {
         directory.close();
     }
 
-    private RoleResult role(String name, Map<String, String> stores) throws IOException, InterruptedException {
+    private DemoRoleResult role(String name, Map<String, String> stores) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(childCommand);
         command.add(name);
         ProcessBuilder builder = new ProcessBuilder(command);
         Map<String, String> environment = builder.environment();
         environment.keySet().removeIf(variable -> variable.startsWith("GRANARY_") || variable.startsWith("AWS_"));
         environment.putAll(stores);
-        environment.putAll(LowerCaches.variables(Files.createTempDirectory(directory.path(), "pocl-")));
+        environment.putAll(DriverCacheSettings.variables(Files.createTempDirectory(directory.path(), "pocl-")));
         environment.put("GRANARY_DIR", directory.path().resolve(name).resolve("granary").toString());
         environment.put("XDG_CONFIG_HOME", directory.path().resolve(name).resolve("config").toString());
         Path said = directory.path().resolve(name + ".stderr");
@@ -107,9 +107,9 @@ public final class Demo implements AutoCloseable {
         return parse(name, answer);
     }
 
-    private static RoleResult parse(String name, String answer) throws IOException {
+    private static DemoRoleResult parse(String name, String answer) throws IOException {
         try {
-            RoleResult result = new Gson().fromJson(answer.substring(Math.max(0, answer.indexOf('{'))), RoleResult.class);
+            DemoRoleResult result = new Gson().fromJson(answer.substring(Math.max(0, answer.indexOf('{'))), DemoRoleResult.class);
             if (result != null) {
                 return result;
             }

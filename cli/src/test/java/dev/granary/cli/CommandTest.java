@@ -12,6 +12,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
+import dev.granary.cli.output.TextTable;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
@@ -102,7 +103,7 @@ class CommandTest {
     @DisplayName("O10 a table is cut in its first column where it is wider than 80 columns, never in what is right of it")
     void table() {
         StringWriter text = new StringWriter();
-        new Table("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
+        new TextTable("kernel", "size", "<id").row("k".repeat(200), "1 B", "0123456789abcdef").row("short", "2 B", "0").print(new PrintWriter(text));
         List<String> lines = text.toString().lines().toList();
         assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
         assertTrue(lines.get(1).startsWith("kkkk") && lines.get(1).endsWith("...   1 B  0123456789abcdef"), lines::toString);

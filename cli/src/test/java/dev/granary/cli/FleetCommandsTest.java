@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cli.output.BoundedEntryList;
+import dev.granary.cli.output.EntryFormatter;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -185,10 +187,10 @@ class FleetCommandsTest {
     @Test
     @DisplayName("S12 sizes whose sum no number holds, and names that lead elsewhere, do ls and stats no harm")
     void strangeListing() {
-        List<Catalog.Listed> entries = List.of(new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), Long.MAX_VALUE, 1),
-                new Catalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
-        assertEquals(Long.MAX_VALUE, ListedEntries.bytes(entries));
-        FirstEntries first = new FirstEntries(Comparator.comparingLong(Catalog.Listed::bytes), 1);
+        List<EntryCatalog.Listed> entries = List.of(new EntryCatalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), Long.MAX_VALUE, 1),
+                new EntryCatalog.Listed("opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
+        assertEquals(Long.MAX_VALUE, EntryFormatter.bytes(entries));
+        BoundedEntryList first = new BoundedEntryList(Comparator.comparingLong(EntryCatalog.Listed::bytes), 1);
         entries.forEach(first);
         assertEquals(List.of(2L, Long.MAX_VALUE, 16L), List.of(first.entries(), first.bytes(), first.kept().getFirst().bytes()));
         for (String target : List.of("opencl/..", "opencl/.", "opencl/.hidden")) {

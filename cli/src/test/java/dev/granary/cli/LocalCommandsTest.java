@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import dev.granary.cache.Backend;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
@@ -16,6 +16,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cli.output.VerifyReport;
 import dev.granary.coordinator.FakeCatalog;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
@@ -263,7 +264,7 @@ class LocalCommandsTest {
     void verifyReport() {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(new TestEntries("verifyReport").entry(10));
-        for (Damage damage : Damage.values()) {
+        for (DamageKind damage : DamageKind.values()) {
             for (int i = 0; i < 3; i++) {
                 catalog.add(TestEntries.TARGET.path(), Sha256.of((damage.name() + i).getBytes(StandardCharsets.UTF_8)),
                         new LoadResult.Damaged(damage, "a detail that is longer than a line has room for, " + "\u001b".repeat(40)));

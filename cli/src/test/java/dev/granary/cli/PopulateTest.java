@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;

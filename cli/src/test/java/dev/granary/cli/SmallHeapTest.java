@@ -8,8 +8,8 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.cli.manifest.KernelFiles;
-import dev.granary.cli.manifest.ManifestKernel;
+import dev.granary.cli.manifest.KernelSourceResolver;
+import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.LocalTierConfig;
 import java.io.IOException;
@@ -116,9 +116,9 @@ class SmallHeapTest {
             about(Path.of(arguments[2]));
             Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2").exits(1);
             assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
-            ManifestKernel kernel = new ManifestKernel("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
+            KernelSpec kernel = new KernelSpec("k", Path.of("/dev/zero"), List.of(), List.of(), List.of(), Optional.empty());
             Target target = new Target(Backend.OPENCL, "v", "d", "1");
-            assertThrows(IOException.class, () -> KernelFiles.descriptor(kernel, target));
+            assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, target));
             System.out.println("all as expected");
         }
     }

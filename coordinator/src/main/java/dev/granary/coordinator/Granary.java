@@ -29,10 +29,10 @@ import dev.granary.coordinator.stores.OpenLayer;
 import dev.granary.coordinator.stores.OpenStores;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.gpu.KernelEngine;
-import dev.granary.gpu.primitive.CompositeCache;
-import dev.granary.gpu.primitive.CompositeDescriptor;
-import dev.granary.gpu.primitive.Engines;
-import dev.granary.gpu.primitive.PrimitiveHandle;
+import dev.granary.gpu.composite.CompositeCache;
+import dev.granary.gpu.composite.CompositeDescriptor;
+import dev.granary.gpu.composite.CompositeHandle;
+import dev.granary.gpu.composite.EngineSet;
 import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketTier;
 import java.time.Duration;
@@ -151,12 +151,12 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if the descriptor is for another target
      * @throws IllegalStateException if the primitive turns out to need itself, or the engine is closed
      */
-    public PrimitiveHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor) throws CompileException {
-        return handle(Engines.of(engine), descriptor);
+    public CompositeHandle handle(KernelEngine<?> engine, CompositeDescriptor<?> descriptor) throws CompileException {
+        return handle(EngineSet.of(engine), descriptor);
     }
 
     /** Like {@link #handle(KernelEngine, CompositeDescriptor)}, for a primitive between two engines, such as a reorder. */
-    public PrimitiveHandle handle(Engines engines, CompositeDescriptor<?> descriptor) throws CompileException {
+    public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
         return composites.handle(engines, descriptor);
     }
 

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.gpu.primitive.CompositeDescriptor;
-import dev.granary.gpu.primitive.CompositeStatistics;
-import dev.granary.gpu.primitive.Implementation;
-import dev.granary.gpu.primitive.NoKernels;
+import dev.granary.gpu.composite.CompositeDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation;
+import dev.granary.gpu.composite.CompositeStatistics;
+import dev.granary.gpu.composite.NoKernelEngine;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The capacity of the level of primitives, as the facade has it; without a driver. */
 class CompositeCapacityTest {
-    private static final Target TARGET = NoKernels.target("one");
+    private static final Target TARGET = NoKernelEngine.target("one");
 
     private final TestNode node;
 
@@ -33,14 +33,14 @@ class CompositeCapacityTest {
 
     /** A primitive that does nothing. */
     private record Numbered(int number) {
-        static final Implementation<Numbered> NOTHING = (_, _) -> _ -> {};
+        static final CompositeImplementation<Numbered> NOTHING = (_, _) -> _ -> {};
     }
 
     /** Asks for these primitives, in order; how many had to be created. */
     private static long ask(Granary granary, IntStream numbers) throws Exception {
         long before = granary.statistics().composites().created();
         for (int number : numbers.toArray()) {
-            granary.handle(new NoKernels(TARGET), CompositeDescriptor.builder(TARGET, new Numbered(number), Numbered.NOTHING).build()).close();
+            granary.handle(new NoKernelEngine(TARGET), CompositeDescriptor.builder(TARGET, new Numbered(number), Numbered.NOTHING).build()).close();
         }
         return granary.statistics().composites().created() - before;
     }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimit;
 import dev.granary.cache.constant.ConstantPolicy;
@@ -34,7 +34,7 @@ class ConstantsTest {
         return GranaryConfig.builder().environment(environment).directory(directory).offline();
     }
 
-    private static Constant<AutoCloseable> take(ConstantTensorCaches caches, String key, AtomicInteger freed) {
+    private static ConstantHold<AutoCloseable> take(ConstantTensorCaches caches, String key, AtomicInteger freed) {
         return caches.of(EngineKind.CPU, 0)
                 .get(new ConstantKey<>(AutoCloseable.class, "test", "context", key), MEGABYTE, () -> freed::incrementAndGet);
     }
@@ -81,7 +81,7 @@ class ConstantsTest {
     void closing() throws Exception {
         AtomicInteger freed = new AtomicInteger();
         ConstantTensorCaches caches;
-        Constant<AutoCloseable> held;
+        ConstantHold<AutoCloseable> held;
         try (Granary granary = Granary.open(builder().build())) {
             caches = granary.constants();
             held = take(caches, "held", freed);

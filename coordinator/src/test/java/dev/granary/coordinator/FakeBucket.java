@@ -1,6 +1,6 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -35,7 +35,7 @@ public final class FakeBucket implements PersistentCache {
         loads.incrementAndGet();
         return switch (mood) {
             case IS_DOWN -> new LoadResult.Unavailable("nobody answers");
-            case IS_DAMAGED -> new LoadResult.Damaged(Damage.TRUNCATED, "half of it");
+            case IS_DAMAGED -> new LoadResult.Damaged(DamageKind.TRUNCATED, "half of it");
             case WORKS, REFUSES_WRITES, HANGS, THROWS -> {
                 Entry entry = entries.get(id);
                 yield entry == null ? LoadResult.ABSENT : new LoadResult.Hit(entry);

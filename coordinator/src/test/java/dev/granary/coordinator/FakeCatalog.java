@@ -1,7 +1,7 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import java.util.LinkedHashMap;
@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /** A catalog that says of each entry what it is told to. Not thread-safe. */
-public final class FakeCatalog implements Catalog {
+public final class FakeCatalog implements EntryCatalog {
     private static final long BYTES = 1000;
 
     private final Map<Listed, LoadResult> results = new LinkedHashMap<>();

@@ -9,7 +9,7 @@ import java.util.List;
 
 /** A primitive whose binaries are whole at once, or when {@link #launch} is called. */
 public final class FakePrimitive implements Primitive {
-    static final Duration COMPILE_TIME = Duration.ofMillis(700);
+    public static final Duration COMPILE_TIME = Duration.ofMillis(700);
 
     private final FakeDescriptor descriptor;
     private final Origin origin;

@@ -18,7 +18,6 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.build.StackEdge;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -26,6 +25,7 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.testing.TestSeed;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -337,7 +337,7 @@ class GranaryErrorsTest {
     @EnumSource(FakeEngine.Binaries.class)
     @DisplayName("A storm of interrupts on callers: each call ends with its primitive and the status kept, and everything works afterwards")
     void interrupts(FakeEngine.Binaries giving) throws Exception {
-        SplittableRandom seeds = Seed.random("GranaryErrorsTest.interrupts " + giving);
+        SplittableRandom seeds = TestSeed.random("GranaryErrorsTest.interrupts " + giving);
         FakeEngine engine = new FakeEngine("one");
         engine.giving = giving;
         int threads = 6;

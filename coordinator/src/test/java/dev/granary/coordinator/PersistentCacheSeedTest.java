@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
@@ -66,14 +66,14 @@ class PersistentCacheSeedTest {
         }
     }
 
-    private static List<Catalog.Listed> entries(GranaryConfig config) throws Exception {
+    private static List<EntryCatalog.Listed> entries(GranaryConfig config) throws Exception {
         try (TierInventory inventory = TierInventory.ofLocal(config)) {
             return inventory.entries();
         }
     }
 
     private static long bytes(GranaryConfig config) throws Exception {
-        return entries(config).stream().mapToLong(Catalog.Listed::bytes).sum();
+        return entries(config).stream().mapToLong(EntryCatalog.Listed::bytes).sum();
     }
 
     @Test
@@ -168,7 +168,7 @@ class PersistentCacheSeedTest {
                 granary.primitive(engine, next);
             }
         }
-        Set<Object> left = entries(config).stream().map(Catalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
+        Set<Object> left = entries(config).stream().map(EntryCatalog.Listed::hash).collect(Collectors.toCollection(HashSet::new));
         assertEquals(policy == EvictionPolicy.LRU, left.contains(A.getId().hash()));
         assertEquals(policy == EvictionPolicy.FIFO, left.contains(B.getId().hash()));
         assertTrue(left.contains(FakeDescriptor.of("d").getId().hash()));
@@ -199,9 +199,9 @@ class PersistentCacheSeedTest {
         assertEquals(PrimitiveSource.LOCAL, get(config, other));
         assertEquals(List.of(1L, 1L), List.of(count(config, Backend.OPENCL), count(config, Backend.LEVEL_ZERO)));
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(config.directory()).build())) {
-            List<Catalog.Listed> listed = new ArrayList<>();
+            List<EntryCatalog.Listed> listed = new ArrayList<>();
             tier.list(listed::add);
-            for (Catalog.Listed entry : listed) {
+            for (EntryCatalog.Listed entry : listed) {
                 if (isOf(entry, Backend.LEVEL_ZERO) && tier.read(entry) instanceof LoadResult.Hit hit) {
                     tier.discard(hit.entry());
                 }
@@ -214,7 +214,7 @@ class PersistentCacheSeedTest {
         return entries(config).stream().filter(entry -> isOf(entry, backend)).count();
     }
 
-    private static boolean isOf(Catalog.Listed entry, Backend backend) {
+    private static boolean isOf(EntryCatalog.Listed entry, Backend backend) {
         return entry.namespace().startsWith(backend.path() + "/");
     }
 

@@ -64,7 +64,7 @@ class SlowBucketTest {
     @DisplayName("R5 R16 a layer that never answers costs one wait; the next one has the entry, and is all that is asked from then on")
     void silentLayer() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
-        try (TinyS3 company = new TinyS3(); SilentServer team = new SilentServer()) {
+        try (MinimalS3Server company = new MinimalS3Server(); SilentServer team = new SilentServer()) {
             String second = "s3://company?endpoint=" + company.endpoint();
             try (Granary other = Granary.open(config("other", second).build())) {
                 other.primitive(engine, A);
@@ -94,7 +94,7 @@ class SlowBucketTest {
     @DisplayName("R23 O1 a bucket that is slow and brings nothing is not asked any more, counted, and asked again when it is fast")
     void slowBucket() throws Exception {
         int threads = 16;
-        try (TinyS3 server = new TinyS3(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+        try (MinimalS3Server server = new MinimalS3Server(); ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             String bucket = "s3://test?endpoint=" + server.endpoint();
             try (Granary other = Granary.open(config("other", bucket).build())) {
                 other.primitive(engine, A);
@@ -134,7 +134,7 @@ class SlowBucketTest {
         PrintStream before = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
         int kernels = 20;
-        try (TinyS3 server = new TinyS3()) {
+        try (MinimalS3Server server = new MinimalS3Server()) {
             server.refusesWrites = true;
             GranaryConfig config = config("local", "s3://refusing?endpoint=" + server.endpoint()).build();
             System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
@@ -160,7 +160,7 @@ class SlowBucketTest {
     @Test
     @DisplayName("R3 where every bucket is only read, what is compiled stays here and is told as stored")
     void onlyRead() throws Exception {
-        try (TinyS3 server = new TinyS3()) {
+        try (MinimalS3Server server = new MinimalS3Server()) {
             List<StoreResult> told = new ArrayList<>();
             GranaryConfig config = config("local", "s3://test?access=read&endpoint=" + server.endpoint()).build();
             try (Granary granary = Granary.open(config, PublishMode.ALONE, (_, result) -> told.add(result))) {

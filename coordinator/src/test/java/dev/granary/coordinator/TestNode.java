@@ -36,7 +36,7 @@ public final class TestNode {
         return open("s3://test", LONG);
     }
 
-    Granary open(String bucketName, Duration flushLimit) throws ConfigException {
+    public Granary open(String bucketName, Duration flushLimit) throws ConfigException {
         GranaryConfig config = config().bucket(bucketName).flushLimit(flushLimit).build();
         return open(config);
     }

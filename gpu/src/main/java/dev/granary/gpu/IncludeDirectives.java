@@ -18,10 +18,10 @@ import java.util.Set;
 public record IncludeDirectives(Set<String> names, boolean hasComputed, Optional<String> unclear) {
     /** Finds the directives of {@code source}, whatever its line endings. */
     public static IncludeDirectives of(String source) {
-        return of(SourceText.of(source));
+        return of(PreprocessedText.of(source));
     }
 
-    static IncludeDirectives of(SourceText text) {
+    static IncludeDirectives of(PreprocessedText text) {
         return new IncludeDirectives(text.names(), text.hasComputed(), text.unclear());
     }
 }

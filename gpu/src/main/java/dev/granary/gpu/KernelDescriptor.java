@@ -322,7 +322,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     }
 
     private Optional<String> unseenInputs() {
-        return new UnseenInputs(Path.of("")).reason(sources, headers, options, areFilesListed);
+        return new UntrackedInputs(Path.of("")).reason(sources, headers, options, areFilesListed);
     }
 
     static String normalized(String text) {

@@ -17,7 +17,7 @@ public interface KernelEngine<P extends Primitive> extends Engine<KernelDescript
      * @throws RestoreException if the driver does not compile any more what it compiled before
      * @throws IllegalStateException if this engine is closed
      */
-    LiveKernels load(P primitive) throws RestoreException;
+    LoadedKernels load(P primitive) throws RestoreException;
 
     /** A buffer of that many bytes, its content undefined. */
     DeviceBuffer buffer(long bytes);

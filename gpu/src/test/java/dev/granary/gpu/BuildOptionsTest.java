@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
@@ -36,7 +36,7 @@ class BuildOptionsTest {
     @Test
     @DisplayName("F8 random options: what parse gives, format writes so that it parses to the same")
     void inverseOfRandomOptions() {
-        SplittableRandom random = Seed.random(getClass().getName());
+        SplittableRandom random = TestSeed.random(getClass().getName());
         String letters = "-DIUX=ab'\"\\ \t\u3000";
         for (int i = 0; i < 20_000; i++) {
             StringBuilder text = new StringBuilder();

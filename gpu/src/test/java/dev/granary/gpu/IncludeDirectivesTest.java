@@ -69,7 +69,7 @@ class IncludeDirectivesTest {
     void longLine() {
         for (String part : List.of("__has_include(<", "__has_include(\"", "__has_include(\"__has_include(<", "__has_include(\"__has_include(", "#include <", "\\ ", "'", "/*", "__has_include /", "defined(")) {
             for (String lines : List.of(part.repeat(3000), (part.repeat(1000) + "\n").repeat(3))) {
-                SourceText read = SourceText.of(lines);
+                PreprocessedText read = PreprocessedText.of(lines);
                 assertTrue(read.names().size() <= 1, part);
                 assertTrue(read.searched() <= 3L * lines.length(), () -> part + ": " + read.searched() + " of " + lines.length());
             }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -123,7 +123,7 @@ class IncludesAgainstClangTest {
     @DisplayName("F5 a header that clang reads is among the names, or the source is known to be unclear")
     void random() throws Exception {
         assumeTrue(isClangInstalled(), "clang is not installed");
-        SplittableRandom random = Seed.random(getClass().getName());
+        SplittableRandom random = TestSeed.random(getClass().getName());
         Path all = all();
         int seen = 0;
         for (int i = 0; i < RUNS; i++) {

@@ -39,10 +39,10 @@ class TextFuzzTest {
             for (String name : read.names()) {
                 assertTrue(!name.isEmpty() && name.indexOf('\n') < 0, name);
             }
-            if (read.unclear().isEmpty() && !read.hasComputed() && SourceText.of(text).withoutComments().equals(KernelDescriptor.normalized(text))) {
+            if (read.unclear().isEmpty() && !read.hasComputed() && PreprocessedText.of(text).withoutComments().equals(KernelDescriptor.normalized(text))) {
                 assertEquals(read, IncludeDirectives.of(text + "\n"));
             }
-            new UnseenInputs(Path.of("/nowhere")).reason(List.of(text), Map.of("a.h", text), List.of(), bytes.length % 2 == 0);
+            new UntrackedInputs(Path.of("/nowhere")).reason(List.of(text), Map.of("a.h", text), List.of(), bytes.length % 2 == 0);
         }).words(List.of("#include", "#", "%:", "<", ">", "\"", "'", "/*", "*/", "//", "\\\n", "\\\r\n", "\\ \f\n", "__has_include", "(", ")", "defined", "??=", "??/", "R\"(", "\0", "1'0",
                 "\u00a0", "\ufeff", "\n", "../", "__TIME__")).allocating(400));
     }

@@ -25,14 +25,14 @@ class ExportImportTest {
     @DisplayName("R7 export, clear, import: in a new process all look-ups hit, and nothing is compiled")
     void exportClearImport() throws Exception {
         String tree = directory.resolve("tree").toString();
-        assertEquals(Kernels.COUNT, granary("one", "run", "--json", Kernels.manifest()).summary("compiled"));
-        assertEquals(Kernels.COUNT, granary("one", "export", tree, "--json").json().get("written").getAsInt());
-        assertEquals(Kernels.COUNT, granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
+        assertEquals(TestManifests.COUNT, granary("one", "run", "--json", TestManifests.manifest()).summary("compiled"));
+        assertEquals(TestManifests.COUNT, granary("one", "export", tree, "--json").json().get("written").getAsInt());
+        assertEquals(TestManifests.COUNT, granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
         assertEquals(0, granary("one", "ls", "--json").json().getAsJsonArray("entries").size());
         for (String machine : new String[] {"one", "another"}) {
-            assertEquals(Kernels.COUNT, granary(machine, "import", tree, "--json").json().get("stored").getAsInt());
-            GranaryProcess.Ended run = granary(machine, "run", "--json", Kernels.manifest());
-            assertEquals(Kernels.COUNT, run.summary("local"), run::toString);
+            assertEquals(TestManifests.COUNT, granary(machine, "import", tree, "--json").json().get("stored").getAsInt());
+            GranaryProcess.Ended run = granary(machine, "run", "--json", TestManifests.manifest());
+            assertEquals(TestManifests.COUNT, run.summary("local"), run::toString);
             assertEquals(0, run.summary("compiled"), run::toString);
         }
     }

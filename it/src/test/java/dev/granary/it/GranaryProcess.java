@@ -3,7 +3,7 @@ package dev.granary.it;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.granary.cli.Main;
-import dev.granary.demo.LowerCaches;
+import dev.granary.demo.DriverCacheSettings;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -61,7 +61,7 @@ final class GranaryProcess {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
-        builder.environment().putAll(LowerCaches.variables(driverCache));
+        builder.environment().putAll(DriverCacheSettings.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
         builder.environment().put("GRANARY_BUCKET_WAIT", "1m"); // hits are expected, however busy the machine is
         builder.environment().putAll(variables);

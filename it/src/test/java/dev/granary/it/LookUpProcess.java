@@ -12,10 +12,10 @@ import dev.granary.cache.Target;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.demo.LowerCaches;
+import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
-import dev.granary.demo.kernels.Verdict;
+import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -80,7 +80,7 @@ final class LookUpProcess implements AutoCloseable {
         // Of several processes that start at once, LWJGL lets some unpack its library into the working directory.
         builder.directory(driverCache.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("GRANARY_") || name.startsWith("AWS_"));
-        builder.environment().putAll(LowerCaches.variables(driverCache));
+        builder.environment().putAll(DriverCacheSettings.variables(driverCache));
         builder.environment().put("XDG_CONFIG_HOME", "/nonexistent");
         builder.environment().put("GRANARY_BUCKET_WAIT", "1m"); // hits are expected, however busy the machine is
         builder.environment().putAll(variables);
@@ -153,7 +153,7 @@ final class LookUpProcess implements AutoCloseable {
             for (DemoKernel kernel : kernels) {
                 OpenClPrimitive primitive = granary.primitive(stopping, kernel.descriptor(engine.target()));
                 try (OpenClKernels live = engine.load(primitive)) {
-                    right += kernel.verify(engine, live, new SplittableRandom(1)) instanceof Verdict.Right ? 1 : 0;
+                    right += kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Right ? 1 : 0;
                 }
             }
             granary.flush(Duration.ofMinutes(1));

@@ -6,7 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.local.eviction.CapacityEnforcer;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.OpenStoreFiles;
@@ -131,7 +131,7 @@ final class EntryWriter {
         }
         List<MemorySegment> parts;
         try {
-            parts = EntryFormat.encodeParts(entry, Compression.NONE, PutId.NONE);
+            parts = EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE);
         } catch (IllegalArgumentException e) {
             return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
         }

@@ -1,7 +1,7 @@
 package dev.granary.local;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * {@link LocalTierConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
  * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
  */
-public final class LocalTier implements PersistentCache, Catalog {
+public final class LocalTier implements PersistentCache, EntryCatalog {
     private final Path directory;
     private final SegmentStore store;
     private final EntryReader shelf;

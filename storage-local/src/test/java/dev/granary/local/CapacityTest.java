@@ -46,7 +46,7 @@ final class CapacityTest {
 
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     private List<Entry> storeTen(LocalTier tier) {
@@ -208,7 +208,7 @@ final class CapacityTest {
                 assertTrue(tier.diskBytes() <= capacity + capacity / 16, () -> "disk " + tier.diskBytes());
                 boolean survivorSeen = false;
                 for (Entry each : List.copyOf(byUse)) {
-                    boolean isThere = Invariants.isThere(tier, each);
+                    boolean isThere = StoreInvariants.isThere(tier, each);
                     assertTrue(isThere || !survivorSeen, "one left although another was unused for longer");
                     survivorSeen |= isThere;
                     if (!isThere) {

@@ -55,7 +55,7 @@ final class ContentionTest {
 
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     @ParameterizedTest(name = "A8 L4 threads, capacity {0}")
@@ -64,13 +64,13 @@ final class ContentionTest {
     void threads(long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             long start = System.nanoTime();
-            Contention result = Contention.run(tier, DEADLINE_NANOS, "thread", THREADS, STORES, SIZE);
+            ContentionRun result = ContentionRun.run(tier, DEADLINE_NANOS, "thread", THREADS, STORES, SIZE);
             report(THREADS + " threads", capacity, start, result);
             check(tier, result, capacity);
             if (capacity == ROOM && result.failed() == 0) {
                 for (int t = 0; t < THREADS; t++) {
                     for (int i = 0; i < STORES; i++) {
-                        Entry entry = Material.entry(Contention.name("thread", t) + i, SIZE);
+                        Entry entry = SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
                         assertHit(entry, tier.load(entry.id()));
                     }
                 }
@@ -94,9 +94,9 @@ final class ContentionTest {
             for (int i = 0; i < PROCESSES; i++) {
                 processes.get(i).send("contend process" + i + " 2 " + STORES + " " + SIZE);
             }
-            Contention result = new Contention(0, 0, 0, 0, "");
+            ContentionRun result = new ContentionRun(0, 0, 0, 0, "");
             for (TierProcess process : processes) {
-                result = result.and(Contention.parse(process.answer()));
+                result = result.and(ContentionRun.parse(process.answer()));
             }
             report(PROCESSES + " processes", capacity, start, result);
             for (TierProcess process : processes) {
@@ -118,19 +118,19 @@ final class ContentionTest {
             process.ask("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
             long start = System.nanoTime();
-            StoreResult failed = tier.store(Material.entry("third", 100));
+            StoreResult failed = tier.store(SharedEntries.entry("third", 100));
             assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its deadline");
             assertTrue(failed.toString().contains("stands still"), failed::toString);
-            failed = tier.store(Material.entry("third", 100));
+            failed = tier.store(SharedEntries.entry("third", 100));
             assertTrue(failed.toString().contains("stands still"), failed::toString);
-            assertHit(Material.entry("first", 100), tier.load(Material.entry("first", 100).id()));
+            assertHit(SharedEntries.entry("first", 100), tier.load(SharedEntries.entry("first", 100).id()));
             assertEquals("Stored", process.goOn());
-            assertStoredSoon(tier, Material.entry("third", 100));
+            assertStoredSoon(tier, SharedEntries.entry("third", 100));
             process.ask("stop " + StoreStep.MARKED);
             assertEquals("AT " + StoreStep.MARKED, process.ask("store fourth 100"));
-            assertInstanceOf(StoreResult.Failed.class, tier.store(Material.entry("fifth", 100)));
+            assertInstanceOf(StoreResult.Failed.class, tier.store(SharedEntries.entry("fifth", 100)));
             process.kill();
-            assertStoredSoon(tier, Material.entry("fifth", 100));
+            assertStoredSoon(tier, SharedEntries.entry("fifth", 100));
         }
     }
 
@@ -154,7 +154,7 @@ final class ContentionTest {
             List<String> ends = new CopyOnWriteArrayList<>();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
-                Entry entry = Material.entry("waits" + i, 100);
+                Entry entry = SharedEntries.entry("waits" + i, 100);
                 waiting.add(Thread.ofPlatform().start(() -> {
                     StoreResult result = tier.store(entry);
                     ends.add(result.getClass().getSimpleName() + Thread.currentThread().isInterrupted());
@@ -171,7 +171,7 @@ final class ContentionTest {
                 thread.join();
             }
             assertEquals(Collections.nCopies(5, "Storedtrue"), ends);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("after", 100)));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("after", 100)));
         }
     }
 
@@ -180,9 +180,9 @@ final class ContentionTest {
     void lookUpWaitsShort() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            Entry entry = Material.entry("rots", 1000);
+            Entry entry = SharedEntries.entry("rots", 1000);
             tier.store(entry);
-            Spot spot = Spot.of(directory(), entry.id());
+            EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory(), entry.id());
             byte[] bytes = spot.read();
             bytes[bytes.length - 1] ^= 1;
             spot.write(bytes);
@@ -202,12 +202,12 @@ final class ContentionTest {
             assertEquals("done", process.ask("many first 400 " + SIZE));
             process.ask("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
-            StoreResult failed = tier.store(Material.entry("second", 100));
+            StoreResult failed = tier.store(SharedEntries.entry("second", 100));
             assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
-            failed = tier.store(Material.entry("second", 100));
+            failed = tier.store(SharedEntries.entry("second", 100));
             assertTrue(failed.toString().contains("another process stands still"), failed::toString);
             assertEquals("true", process.goOn());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("second", 100)));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         }
     }
 
@@ -231,10 +231,10 @@ final class ContentionTest {
                             throw new UncheckedIOException(e);
                         }
                     });
-                    failed = tier.store(Material.entry("second", 100));
+                    failed = tier.store(SharedEntries.entry("second", 100));
                     change.join();
                 } while (!failed.toString().contains("another process has given back too little for"));
-                failed = tier.store(Material.entry("second", 100));
+                failed = tier.store(SharedEntries.entry("second", 100));
                 assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
             } finally {
                 shared.release();
@@ -266,34 +266,34 @@ final class ContentionTest {
         LocalTierConfig config = LocalTierConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
         try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), stopping);
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("first", 100)));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("first", 100)));
             shared.set(SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE, day));
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("large", 64 << 20)));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("large", 64 << 20)));
             assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
             assertTrue(day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(), left::toString);
             other.set(process);
-            StoreResult failed = tier.store(Material.entry("second", 100)); // else it waits for a day
+            StoreResult failed = tier.store(SharedEntries.entry("second", 100)); // else it waits for a day
             assertTrue(failed.toString().contains("is busy"), failed::toString);
             other.set(null);
             assertEquals("Stored", process.goOn());
-            assertInstanceOf(StoreResult.Stored.class, tier.store(Material.entry("second", 100)));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         } finally {
             Objects.requireNonNull(shared.get()).release();
         }
     }
 
-    private static void report(String what, long capacity, long start, Contention result) {
+    private static void report(String what, long capacity, long start, ContentionRun result) {
         System.out.printf("%s, capacity %d: %.1f s, %s%n", what, capacity, (System.nanoTime() - start) / 1e9, result);
     }
 
-    private static void check(LocalTier tier, Contention result, long capacity) throws IOException {
+    private static void check(LocalTier tier, ContentionRun result, long capacity) throws IOException {
         assertEquals(0, result.early(), result::toString);
         assertTrue(result.stored() > 0, result::toString);
         while (!tier.sweepNow()) {
             Thread.onSpinWait(); // one that was asked for is under way
         }
         assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
-        assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+        assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         assertEquals(tier.survey().entryBytes(), tier.usedBytes());
     }
 }

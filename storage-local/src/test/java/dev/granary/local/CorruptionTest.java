@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -65,7 +65,7 @@ final class CorruptionTest {
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
         tier.close();
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     @Test
@@ -126,7 +126,7 @@ final class CorruptionTest {
     @Test
     @DisplayName("D6 junk behind an entry, up to the unit that the next one starts at, harms nobody")
     void trailingJunk() throws IOException {
-        Spot spot = storeInRow();
+        EntryBytesOnDisk spot = storeInRow();
         byte[] junk = Arrays.copyOf(spot.read(), (int) EntryLocation.units(spot.length()) * EntryLocation.UNIT);
         Arrays.fill(junk, spot.length(), junk.length, (byte) 0xff);
         spot.write(junk);
@@ -142,14 +142,14 @@ final class CorruptionTest {
         Entry other = entries.entry(TestEntries.id("two"), 40);
         tier.store(one);
         tier.store(other);
-        Spot mine = Spot.of(directory, one.id());
-        Spot others = Spot.of(directory, other.id());
+        EntryBytesOnDisk mine = EntryBytesOnDisk.of(directory, one.id());
+        EntryBytesOnDisk others = EntryBytesOnDisk.of(directory, other.id());
         assertEquals(mine.length(), others.length());
         byte[] bytes = mine.read();
         mine.write(others.read());
         others.write(bytes);
-        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
-        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id())).damage());
+        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(one.id())).damage());
+        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.load(other.id())).damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         assertInstanceOf(StoreResult.Stored.class, tier.store(other));
         assertHit(one, tier.load(one.id()));
@@ -161,9 +161,9 @@ final class CorruptionTest {
     @Test
     @DisplayName("D6 a segment that ends in any byte of an entry: a miss, healed by the next store; what lies before hits")
     void anyTruncation() throws Exception {
-        Spot spot = storeInRow();
+        EntryBytesOnDisk spot = storeInRow();
         tier.close();
-        Tree sound = Tree.of(directory);
+        DirectoryImage sound = DirectoryImage.of(directory);
         for (int left = 0; left < spot.length(); left++) {
             sound.writeTo(directory);
             spot.cut(left);
@@ -171,7 +171,7 @@ final class CorruptionTest {
             assertCutHeals(left);
             tier.close();
             if (left % 8 == 0) {
-                Invariants.check(directory);
+                StoreInvariants.check(directory);
             }
         }
     }
@@ -189,7 +189,7 @@ final class CorruptionTest {
             tier.store(large);
             tier.store(behind);
             assertHit(large, tier.load(large.id()));
-            Spot.of(directory, large.id()).cut(left);
+            EntryBytesOnDisk.of(directory, large.id()).cut(left);
             assertMiss(tier.load(large.id()));
             assertMiss(tier.load(behind.id()));
             assertHit(before, tier.load(before.id()));
@@ -210,7 +210,7 @@ final class CorruptionTest {
             Entry large = entries.entry(20_000);
             Entry replaced = entries.entry(large.id(), 20_000);
             tier.store(large);
-            Spot spot = Spot.of(directory, large.id());
+            EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory, large.id());
             spot.cut(left == -64 ? (int) -spot.offset() : left);
             assertEquals(true, tier.sweepNow());
             StoreResult first = tier.store(replaced);
@@ -224,26 +224,26 @@ final class CorruptionTest {
     @Test
     @DisplayName("D6 a damaged entry goes with the look-up that finds it; another version's stays for that version")
     void removedByLookUp() throws IOException {
-        Spot spot = storeInRow();
+        EntryBytesOnDisk spot = storeInRow();
         byte[] bad = spot.read();
         bad[bad.length - 1] ^= 1;
         spot.write(bad);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
-        Spot wrongVersion = storeInRow();
+        EntryBytesOnDisk wrongVersion = storeInRow();
         byte[] flipped = wrongVersion.read();
         flipped[9] ^= 2;
         wrongVersion.write(flipped);
-        assertEquals(Damage.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum tells that it is no later version");
+        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum tells that it is no later version");
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
-        Spot newer = storeInRow();
+        EntryBytesOnDisk newer = storeInRow();
         byte[] newerVersion = newer.read();
         TestEntries.makeLater(newerVersion, 0);
         newer.write(newerVersion);
         for (int i = 0; i < 2; i++) {
-            assertEquals(Damage.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());
+            assertEquals(DamageKind.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());
         }
-        assertEquals(3, Invariants.listed(tier).size());
+        assertEquals(3, StoreInvariants.listed(tier).size());
         assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
         assertHit(entry, tier.load(entry.id()));
     }
@@ -251,7 +251,7 @@ final class CorruptionTest {
     @Test
     @DisplayName("D10 removing a bad entry leaves its newer replacement alone")
     void removalIsExact() throws IOException {
-        Spot spot = storeInRow();
+        EntryBytesOnDisk spot = storeInRow();
         byte[] bad = spot.read();
         bad[bad.length - 1] ^= 1;
         spot.write(bad);
@@ -281,9 +281,9 @@ final class CorruptionTest {
             for (Entry each : all) {
                 tier.store(each);
             }
-            int length = Spot.of(directory, _ -> same, victim.id()).length();
+            int length = EntryBytesOnDisk.of(directory, _ -> same, victim.id()).length();
             for (int i = 0; i < length; i++) {
-                Spot spot = Spot.of(directory, _ -> same, victim.id());
+                EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory, _ -> same, victim.id());
                 byte[] bad = spot.read();
                 bad[i] ^= 1;
                 spot.write(bad);
@@ -303,14 +303,14 @@ final class CorruptionTest {
     }
 
     /** Stores the three anew, one behind the other; returns where the one in the middle lies. */
-    private Spot storeInRow() throws IOException {
+    private EntryBytesOnDisk storeInRow() throws IOException {
         for (Entry each : List.of(before, entry, behind)) {
             tier.discard(each);
         }
         for (Entry each : List.of(before, entry, behind)) {
             assertInstanceOf(StoreResult.Stored.class, tier.store(each));
         }
-        return Spot.of(directory, entry.id());
+        return EntryBytesOnDisk.of(directory, entry.id());
     }
 
     private void assertNeighbours() {
@@ -323,7 +323,7 @@ final class CorruptionTest {
         if (!(tier.load(entry.id()) instanceof LoadResult.Hit)) {
             storeInRow();
         }
-        Spot.of(directory, entry.id()).write(bad);
+        EntryBytesOnDisk.of(directory, entry.id()).write(bad);
         if (variant % 2 == 0) { // healed by a look-up and a store, or by a store alone
             LoadResult found = tier.load(entry.id());
             assertInstanceOf(LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);

@@ -154,7 +154,7 @@ final class FileErrorsTest {
             passing(Fault.LOOP, directory().resolve("v2").resolve(hidden).normalize(), all);
         }
         passing(fault, directory().resolve("v2").resolve(hidden).normalize(), all);
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     private void passing(Fault fault, Path hidden, List<Entry> all) throws Exception {
@@ -193,7 +193,7 @@ final class FileErrorsTest {
             });
             assertHit(all.getFirst(), tier.load(all.getFirst().id()));
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     @ParameterizedTest
@@ -216,7 +216,7 @@ final class FileErrorsTest {
                 }
             }
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     /** A directory without permission looks read-only. */
@@ -235,12 +235,12 @@ final class FileErrorsTest {
             if (kind.equals("directory") && isDirectory) {
                 continue;
             }
-            Tree.delete(directory());
+            DirectoryImage.delete(directory());
             try (LocalTier tier = open()) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(kept));
             }
             if (Files.exists(path)) {
-                Tree.delete(path);
+                DirectoryImage.delete(path);
             }
             make(kind, path);
             try (LocalTier tier = open(); LocalClaims claims = LocalClaims.open(directory())) {
@@ -283,7 +283,7 @@ final class FileErrorsTest {
     @DisplayName("F10 what is no file in the place of an index or a segment is as good as nothing: entries are missed, the next store works")
     void noIndexNoSegment(String kind) throws Exception {
         for (String name : List.of("v2/index-1", "v2/segments/1")) {
-            Tree.delete(directory());
+            DirectoryImage.delete(directory());
             List<Entry> all = fill();
             Path path = directory().resolve(name);
             Files.delete(path);

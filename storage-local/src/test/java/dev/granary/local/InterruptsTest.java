@@ -8,11 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
@@ -21,6 +20,7 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.channels.FileChannel;
@@ -55,7 +55,7 @@ final class InterruptsTest {
     private static final long CAPACITY = 3 << 20;
     private static final int IDS = 150;
 
-    private final SplittableRandom random = Seed.random("InterruptsTest");
+    private final SplittableRandom random = TestSeed.random("InterruptsTest");
 
     @TempDir
     private Path temporary;
@@ -75,7 +75,7 @@ final class InterruptsTest {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
                 at(step, work);
-                Tree.delete(directory());
+                DirectoryImage.delete(directory());
             }
         }
         assertEquals(List.of(), openFiles());
@@ -95,7 +95,7 @@ final class InterruptsTest {
         })) {
             String[] words = work.command().split(" ");
             switch (words[0]) {
-                case "store" -> stored(tier.store(Material.entry(words[1], Integer.parseInt(words[2]))));
+                case "store" -> stored(tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))));
                 case "several", "many" -> tier.storeAll(several(words)).forEach(InterruptsTest::stored);
                 case "clear" -> tier.clear();
                 case "sweep" -> assertTrue(tier.sweepNow());
@@ -105,19 +105,19 @@ final class InterruptsTest {
             assertTrue(reached[0], work + " does not come to " + step);
             assertTrue(Thread.interrupted(), work + " lost the interrupt");
             assertEquals(0, tier.statistics().inputOutputErrors(), work.toString());
-            Entry later = Material.entry("later", KillScenario.SIZE);
+            Entry later = SharedEntries.entry("later", KillScenario.SIZE);
             stored(tier.store(later));
             assertHit(later, tier.load(later.id()));
         } finally {
             boolean _ = Thread.interrupted();
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     private static List<Entry> several(String[] words) {
         List<Entry> entries = new ArrayList<>();
         for (int i = 0; i < Integer.parseInt(words[2]); i++) {
-            entries.add(Material.entry(words[1] + i, Integer.parseInt(words[3])));
+            entries.add(SharedEntries.entry(words[1] + i, Integer.parseInt(words[3])));
         }
         return entries;
     }
@@ -151,9 +151,9 @@ final class InterruptsTest {
     @DisplayName("L1 a state whose channel something closed is opened again: stores, clears and sweeps go on")
     void lostState() throws Exception {
         try (LocalTier tier = LocalTier.open(config().build())) {
-            Entry entry = Material.entry("before", 100);
+            Entry entry = SharedEntries.entry("before", 100);
             for (int i = 0; i < 3; i++) {
-                stored(tier.store(Material.entry("entry" + i, 100)));
+                stored(tier.store(SharedEntries.entry("entry" + i, 100)));
                 SegmentStore store = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
                 Objects.requireNonNull(store.files()).state().close();
                 store.release();
@@ -166,7 +166,7 @@ final class InterruptsTest {
                 assertEquals(0, tier.statistics().inputOutputErrors());
             }
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     @Test
@@ -220,7 +220,7 @@ final class InterruptsTest {
         for (Throwable e : thrown) {
             throw new AssertionError(e);
         }
-        Entry entry = Material.entry("witness", 1000);
+        Entry entry = SharedEntries.entry("witness", 1000);
         stored(witness.store(entry));
         assertHit(entry, witness.load(entry.id()));
         witness.clear();
@@ -234,11 +234,11 @@ final class InterruptsTest {
     private void works() throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
                 LocalClaims claims = LocalClaims.open(directory());
-                LivingReader other = LivingReader.start(directory(), CAPACITY)) {
+                SurvivingReader other = SurvivingReader.start(directory(), CAPACITY)) {
             tier.clear();
             assertEquals(0, tier.usedBytes());
             for (int i = 0; i < 20; i++) {
-                Entry entry = Material.entry("after" + i, 100 * i);
+                Entry entry = SharedEntries.entry("after" + i, 100 * i);
                 stored(tier.store(entry));
                 assertHit(entry, tier.load(entry.id()));
             }
@@ -249,7 +249,7 @@ final class InterruptsTest {
                 assertEquals(new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH), claims.claim(TestEntries.id("0")));
             }
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
         assertEquals(List.of(), openFiles());
         assertEquals(List.of(), locks());
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
@@ -287,7 +287,7 @@ final class InterruptsTest {
             int number = random.nextInt(IDS);
             int variant = random.nextInt(8) == 0 ? 1 : 0; // now and then another content replaces the usual one
             return TestEntries.entry(TestEntries.id(Integer.toString(number)),
-                    Material.entry(number + "-" + variant, 100 + number * number * 2).binaries());
+                    SharedEntries.entry(number + "-" + variant, 100 + number * number * 2).binaries());
         }
 
         void call() throws Exception {
@@ -328,10 +328,10 @@ final class InterruptsTest {
         }
 
         private void list(LocalTier open) throws IOException {
-            List<Catalog.Listed> listed = new ArrayList<>();
+            List<EntryCatalog.Listed> listed = new ArrayList<>();
             open.list(listed::add);
             if (!listed.isEmpty()) {
-                Catalog.Listed any = listed.get(random.nextInt(listed.size()));
+                EntryCatalog.Listed any = listed.get(random.nextInt(listed.size()));
                 try (Arena memory = Arena.ofConfined()) {
                     assertFalse(open.read(any, memory) instanceof LoadResult.Unavailable);
                 }

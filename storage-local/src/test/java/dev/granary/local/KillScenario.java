@@ -88,7 +88,7 @@ record KillScenario(Work work, StoreStep step) {
                 return;
             }
             switch (this) {
-                case REPLACE -> tier.store(Material.entry("fresh", 2 * SIZE));
+                case REPLACE -> tier.store(SharedEntries.entry("fresh", 2 * SIZE));
                 case FILL_INDEX -> store(tier, EntryIndex.MIN_SLOTS * 5 / 8 - 50, 100);
                 case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
                 case STORE, STORE_SEVERAL, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
@@ -101,16 +101,16 @@ record KillScenario(Work work, StoreStep step) {
             };
             for (int i = 0; kept > 1 && i < IN_A_SEGMENT + 5; i++) {
                 if (kept == Integer.MAX_VALUE || i % kept != 1) {
-                    tier.discard(Material.entry("before" + i, SIZE));
+                    tier.discard(SharedEntries.entry("before" + i, SIZE));
                 }
             }
-            tier.store(Material.entry("old0", SIZE)); // last: never in the segments that are emptied, never evicted first
-            tier.store(Material.entry("old1", SIZE));
+            tier.store(SharedEntries.entry("old0", SIZE)); // last: never in the segments that are emptied, never evicted first
+            tier.store(SharedEntries.entry("old1", SIZE));
         }
 
         private static void store(LocalTier tier, int count, int size) {
             for (int i = 0; i < count; i++) {
-                tier.store(Material.entry("before" + i, size));
+                tier.store(SharedEntries.entry("before" + i, size));
             }
         }
     }

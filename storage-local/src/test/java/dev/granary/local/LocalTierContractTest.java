@@ -21,6 +21,6 @@ final class LocalTierContractTest extends PersistentCacheContract {
 
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
-        Invariants.check(temporary.resolve("some/cache"));
+        StoreInvariants.check(temporary.resolve("some/cache"));
     }
 }

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
@@ -54,7 +54,7 @@ final class LocalTierTest {
 
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     @Test
@@ -65,8 +65,8 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             tier.store(first);
             assertInstanceOf(StoreResult.Stored.class, tier.store(second));
-            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
-            assertEquals(1, Invariants.listed(tier).size());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(1, StoreInvariants.listed(tier).size());
         }
         try (LocalTier tier = open()) {
             assertHit(second, tier.load(second.id()));
@@ -75,7 +75,7 @@ final class LocalTierTest {
             assertEquals(LoadResult.ABSENT, tier.load(second.id()));
             assertEquals(0, tier.usedBytes());
             assertEquals(0, tier.diskBytes());
-            assertEquals(List.of(), Invariants.segmentFiles(directory));
+            assertEquals(List.of(), StoreInvariants.segmentFiles(directory));
             assertInstanceOf(StoreResult.Stored.class, tier.store(second));
             assertHit(second, tier.load(second.id()));
         }
@@ -96,9 +96,9 @@ final class LocalTierTest {
                 assertInstanceOf(StoreResult.Duplicate.class, tier.store(entry));
                 assertHit(entry, tier.load(entry.id()));
             }
-            List<Catalog.Listed> listed = Invariants.listed(tier);
+            List<EntryCatalog.Listed> listed = StoreInvariants.listed(tier);
             assertEquals(all.size(), listed.size());
-            for (Catalog.Listed each : listed) {
+            for (EntryCatalog.Listed each : listed) {
                 assertInstanceOf(LoadResult.Hit.class, tier.read(each));
             }
             Entry other = entries.entry(all.get(2).id(), 333);
@@ -144,7 +144,7 @@ final class LocalTierTest {
             tier.store(other);
             tier.discard(entry);
             assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
-            Catalog.Listed listed = Invariants.listed(tier).getFirst();
+            EntryCatalog.Listed listed = StoreInvariants.listed(tier).getFirst();
             assertTrue(tier.remove(listed));
             assertFalse(tier.remove(listed));
             assertEquals(LoadResult.ABSENT, tier.load(other.id()));
@@ -230,15 +230,15 @@ final class LocalTierTest {
             tier.store(entry);
             clock.advance(Duration.ofSeconds(5));
             tier.store(large);
-            List<Catalog.Listed> listed = Invariants.listed(tier);
+            List<EntryCatalog.Listed> listed = StoreInvariants.listed(tier);
             assertEquals(2, listed.size());
-            Catalog.Listed mine = listed.stream().filter(l -> l.hash().equals(entry.id().hash())).findFirst().orElseThrow();
+            EntryCatalog.Listed mine = listed.stream().filter(l -> l.hash().equals(entry.id().hash())).findFirst().orElseThrow();
             assertEquals(TestEntries.TARGET.path(), mine.namespace());
             assertEquals(clock.millis() - 5000, mine.lastUsedMillis());
             assertHit(entry, tier.read(mine));
             assertHit(entry, tier.read(mine, memory));
             assertHit(entry, tier.load(entry.id()));
-            assertEquals(clock.millis(), Invariants.listed(tier).stream().filter(l -> l.hash().equals(mine.hash())).findFirst().orElseThrow()
+            assertEquals(clock.millis(), StoreInvariants.listed(tier).stream().filter(l -> l.hash().equals(mine.hash())).findFirst().orElseThrow()
                     .lastUsedMillis(), "listing shows uses at once");
         }
     }
@@ -250,8 +250,8 @@ final class LocalTierTest {
             Entry entry = entries.entry(10);
             tier.store(entry);
             for (String namespace : List.of("../../etc", "opencl/../..", "/etc/x", "opencl/..", "opencl", "a/b/c", "")) {
-                assertEquals(LoadResult.ABSENT, tier.read(new Catalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)), namespace);
-                assertFalse(tier.read(new Catalog.Listed(namespace, entry.id().hash(), 1, 0)) instanceof LoadResult.Hit, namespace);
+                assertEquals(LoadResult.ABSENT, tier.read(new EntryCatalog.Listed(namespace, Sha256.of(new byte[0]), 1, 0)), namespace);
+                assertFalse(tier.read(new EntryCatalog.Listed(namespace, entry.id().hash(), 1, 0)) instanceof LoadResult.Hit, namespace);
             }
         }
     }
@@ -276,8 +276,8 @@ final class LocalTierTest {
             }
         }
         try (LocalTier tier = open()) {
-            assertEquals(all.size(), Invariants.listed(tier).size());
-            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(all.size(), StoreInvariants.listed(tier).size());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         }
     }
 

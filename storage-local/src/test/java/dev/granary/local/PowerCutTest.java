@@ -8,13 +8,13 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -46,7 +46,7 @@ final class PowerCutTest {
 
     private final Map<Id, Set<KernelBinaries>> stored = new HashMap<>();
     private final Map<Id, Entry> latest = new HashMap<>();
-    private final List<Tree> copies = new ArrayList<>();
+    private final List<DirectoryImage> copies = new ArrayList<>();
 
     private SplittableRandom random = new SplittableRandom();
 
@@ -62,7 +62,7 @@ final class PowerCutTest {
         "3200, 60, 4000, 4200, true", "3200, 60, 4000, 4200, false"})
     @DisplayName("D4 after a power cut: right bytes or a miss, never an exception, and everything can be stored again")
     void powerCut(int ids, int bytes, int kibibytes, int operations, boolean restarted) throws Exception {
-        random = Seed.random("PowerCutTest " + ids + restarted);
+        random = TestSeed.random("PowerCutTest " + ids + restarted);
         work(ids, bytes, kibibytes << 10, operations, restarted ? BootId.mark() + 1 : BootId.mark());
         long hits = 0;
         int trees = Math.max(1, ids > 1000 ? TREES / 20 : ids > 100 ? TREES / 4 : TREES / 5);
@@ -73,7 +73,7 @@ final class PowerCutTest {
             String what = "tree " + i + " of " + ids + " ids" + (restarted ? ", restarted" : "");
             try {
                 hits += recover(crashed, restarted, what);
-                Invariants.checkFiles(crashed); // an id may have entries of two ages: one serves, both are evicted in their time
+                StoreInvariants.checkFiles(crashed); // an id may have entries of two ages: one serves, both are evicted in their time
                 empty(crashed);
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(what + ": " + e.getMessage(), e);
@@ -87,7 +87,7 @@ final class PowerCutTest {
     private void work(int ids, int bytes, long capacity, int operations, long boot) throws Exception {
         Path directory = temporary.resolve("cache");
         LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
-        copies.add(Tree.empty());
+        copies.add(DirectoryImage.empty());
         StoreStep.Listener copying = _ -> {
             if (random.nextInt(operations * STEPS / COPIES) == 0) { // also in the middle of operations
                 copy(directory);
@@ -126,7 +126,7 @@ final class PowerCutTest {
 
     private void copy(Path directory) {
         try {
-            copies.add(Tree.of(directory));
+            copies.add(DirectoryImage.of(directory));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -147,14 +147,14 @@ final class PowerCutTest {
     }
 
     /** A tree that a power cut may leave: 0 keeps each file whole, of any age; more mixes pages of ever more ages. */
-    private Tree crash(int mixed) {
+    private DirectoryImage crash(int mixed) {
         Set<String> names = new HashSet<>();
         copies.forEach(copy -> names.addAll(copy.names()));
-        Tree crashed = Tree.empty();
+        DirectoryImage crashed = DirectoryImage.empty();
         int last = copies.size() - 1;
         for (String name : names) {
-            Tree presence = copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
-            List<Tree> having = copies.stream().filter(copy -> copy.has(name)).toList();
+            DirectoryImage presence = copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
+            List<DirectoryImage> having = copies.stream().filter(copy -> copy.has(name)).toList();
             if (presence.has(name) || random.nextInt(3) == 0) { // else it never came, or stays removed
                 crashed = crashed.with(name, mix(name, having, mixed));
             }
@@ -162,18 +162,18 @@ final class PowerCutTest {
         return crashed;
     }
 
-    private byte[] mix(String name, List<Tree> having, int mixed) {
+    private byte[] mix(String name, List<DirectoryImage> having, int mixed) {
         byte[] whole = having.get(random.nextInt(having.size())).get(name);
         byte[] newest = having.getLast().get(name);
         if (mixed == 0) {
             return whole;
         }
         byte[] result = new byte[random.nextInt(3) == 0 ? whole.length : newest.length];
-        for (int at = 0; at < result.length; at += Tree.PAGE) {
+        for (int at = 0; at < result.length; at += DirectoryImage.PAGE) {
             byte[] from = random.nextInt(4) < mixed ? having.get(random.nextInt(having.size())).get(name) : newest;
             boolean lost = random.nextInt(40) < mixed; // never written
             if (!lost && from.length > at) {
-                System.arraycopy(from, at, result, at, Math.min(Tree.PAGE, Math.min(result.length, from.length) - at));
+                System.arraycopy(from, at, result, at, Math.min(DirectoryImage.PAGE, Math.min(result.length, from.length) - at));
             }
         }
         return result;
@@ -197,7 +197,7 @@ final class PowerCutTest {
                     StoreResult result = tier.store(entry);
                     assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, () -> what + ": " + result);
                 }
-                assertTrue(!restarted || tier.usedBytes() == Invariants.entryBytes(tier), () -> what + ": counted wrong");
+                assertTrue(!restarted || tier.usedBytes() == StoreInvariants.entryBytes(tier), () -> what + ": counted wrong");
             } while (hits(tier, what) < latest.size());
             assertTrue(tier.sweepNow(), what);
             assertEquals(latest.size(), hits(tier, what), what + ", swept");

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
@@ -93,7 +93,7 @@ final class ReadersTest {
         LoadResult read(LocalTier tier, Entry entry, Sha256 name, Arena memory) {
             return switch (this) {
                 case LOAD -> tier.load(entry.id(), memory);
-                case READ -> tier.read(new Catalog.Listed(entry.id().target().path(), name, 0, 0), memory);
+                case READ -> tier.read(new EntryCatalog.Listed(entry.id().target().path(), name, 0, 0), memory);
             };
         }
     }
@@ -114,7 +114,7 @@ final class ReadersTest {
             tier.discard(gone); // its slot comes before the others', and is passed over
             try (Meanwhile memory = new Meanwhile(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
                 if (way == Way.READ) { // by its name the first that is sound is taken: leave only what is looked for
-                    Spot.of(directory, id -> one, passed.id()).write(new byte[64]);
+                    EntryBytesOnDisk.of(directory, id -> one, passed.id()).write(new byte[64]);
                 }
                 assertHit(replacing, way.read(tier, replacing, one, memory));
             }
@@ -172,7 +172,7 @@ final class ReadersTest {
             assertEquals(0, tier.statistics().inputOutputErrors());
             assertHit(stays, tier.load(stays.id()));
         }
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     @Test
@@ -222,7 +222,7 @@ final class ReadersTest {
             assertInstanceOf(StoreResult.Stored.class, tier.store(leaves));
             assertEquals(0, tier.statistics().inputOutputErrors());
         }
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     @Test
@@ -237,8 +237,8 @@ final class ReadersTest {
                 assertHit(entry, tier.load(entry.id()));
             }
             SegmentFile untouched = segmentOf(elsewhere);
-            Spot.of(directory, cut.id()).cut(100);
-            assertEquals(Damage.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id())).damage());
+            EntryBytesOnDisk.of(directory, cut.id()).cut(100);
+            assertEquals(DamageKind.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(cut.id())).damage());
             assertEquals(1, tier.statistics().healed());
             assertEquals(LoadResult.ABSENT, tier.load(cut.id()));
             assertHit(before, tier.load(before.id()));
@@ -246,7 +246,7 @@ final class ReadersTest {
             assertEquals(0, tier.statistics().inputOutputErrors());
             assertEquals(untouched, segmentOf(elsewhere), "its mapping was dropped too");
         }
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     @Test
@@ -259,7 +259,7 @@ final class ReadersTest {
             tier.store(elsewhere);
             SegmentFile mapped = segmentOf(cut);
             SegmentFile untouched = segmentOf(elsewhere);
-            Spot.of(directory, cut.id()).cut(100);
+            EntryBytesOnDisk.of(directory, cut.id()).cut(100);
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 int[] looks = {0};
@@ -276,7 +276,7 @@ final class ReadersTest {
                 store.release();
             }
         }
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     private SegmentFile segmentOf(Entry entry) throws IOException {
@@ -299,7 +299,7 @@ final class ReadersTest {
                 Entry entry = entries.entry(PAGES);
                 tier.store(entry);
                 for (int i = 0; i <= warm; i++) {
-                    assertTrue(Invariants.listed(tier).size() <= 4);
+                    assertTrue(StoreInvariants.listed(tier).size() <= 4);
                     assertTrue(tier.survey().entries() <= 4);
                 }
                 Path file = victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);

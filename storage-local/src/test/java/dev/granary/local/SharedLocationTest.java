@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -17,6 +16,7 @@ import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.TestSeed;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -38,7 +38,7 @@ final class SharedLocationTest {
     private static final int CAPACITY = 32 << 20; // segments of one MiB
     private static final int RUNS = Integer.getInteger("granary.rot.runs", 60);
 
-    private final SplittableRandom random = Seed.random("SharedLocationTest");
+    private final SplittableRandom random = TestSeed.random("SharedLocationTest");
 
     @TempDir
     private Path temporary;
@@ -55,7 +55,7 @@ final class SharedLocationTest {
     private List<Entry> store(LocalTier tier, String prefix, int count, int size) {
         List<Entry> entries = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            Entry entry = Material.entry(prefix + i, size + 100 * (i % 7));
+            Entry entry = SharedEntries.entry(prefix + i, size + 100 * (i % 7));
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             entries.add(entry);
         }
@@ -81,7 +81,7 @@ final class SharedLocationTest {
         try (LocalTier tier = open(BootId.mark() + 1)) {
             before = store(tier, "before", 200, SIZE);
         }
-        List<Path> segments = Invariants.segmentFiles(directory());
+        List<Path> segments = StoreInvariants.segmentFiles(directory());
         Files.delete(segments.getLast());
         if (stateToo) {
             Files.delete(directory().resolve("v2/state"));
@@ -94,9 +94,9 @@ final class SharedLocationTest {
             tier.reclaim();
             assertEquals(after.size(), hits(tier, after));
             assertEquals(tier.survey().entryBytes(), tier.usedBytes());
-            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     @Test
@@ -106,7 +106,7 @@ final class SharedLocationTest {
         try (LocalTier tier = open(BootId.mark())) {
             entries = store(tier, "entry", 30, 20);
         }
-        Tree sound = Tree.of(directory());
+        DirectoryImage sound = DirectoryImage.of(directory());
         String index = sound.only("v2/index-");
         List<Integer> used = usedSlots(sound.get(index));
         int tried = 0;
@@ -124,7 +124,7 @@ final class SharedLocationTest {
                         assertEquals(entries.size() - 1, tier.survey().entries(), "what leads to another's place is gone");
                         assertEquals(entries.size() - 1, hits(tier, entries));
                     }
-                    Invariants.check(directory());
+                    StoreInvariants.check(directory());
                 }
             }
         }
@@ -140,9 +140,9 @@ final class SharedLocationTest {
             for (int i = 0; i < entries.size(); i += 5) {
                 tier.discard(entries.get(i));
             }
-            entries.removeIf(entry -> !Invariants.isThere(tier, entry));
+            entries.removeIf(entry -> !StoreInvariants.isThere(tier, entry));
         }
-        Tree sound = Tree.of(directory());
+        DirectoryImage sound = DirectoryImage.of(directory());
         String index = sound.only("v2/index-");
         List<Integer> used = usedSlots(sound.get(index));
         for (int run = 0; run < RUNS; run++) {
@@ -167,7 +167,7 @@ final class SharedLocationTest {
                 assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
                 assertEquals(0, tier.statistics().inputOutputErrors(), what);
             }
-            Invariants.check(directory());
+            StoreInvariants.check(directory());
         }
     }
 
@@ -178,7 +178,7 @@ final class SharedLocationTest {
         try (LocalTier tier = open(BootId.mark())) {
             entries = store(tier, "entry", 10, 500);
         }
-        Tree sound = Tree.of(directory());
+        DirectoryImage sound = DirectoryImage.of(directory());
         long bytes;
         try (LocalTier tier = open(BootId.mark())) {
             bytes = tier.usedBytes();
@@ -203,13 +203,13 @@ final class SharedLocationTest {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark() + 1)) {
             store(tier, "before", 3, SIZE);
-            older = Tree.of(directory()).get("v2/state").clone();
+            older = DirectoryImage.of(directory()).get("v2/state").clone();
             entries = store(tier, "after", 5, SIZE);
         }
-        Tree.of(directory()).with("v2/state", older).writeTo(directory());
+        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory());
         try (LocalTier tier = open(BootId.mark())) {
             assertEquals(entries.size(), hits(tier, entries));
-            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
         }
     }
@@ -221,18 +221,18 @@ final class SharedLocationTest {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
             entries = new ArrayList<>(store(tier, "before", 3, SIZE));
-            older = Tree.of(directory()).get("v2/state").clone();
+            older = DirectoryImage.of(directory()).get("v2/state").clone();
             entries.addAll(store(tier, "after", 5, SIZE));
         }
-        Tree.of(directory()).with("v2/state", older).writeTo(directory()); // the mark of this start is in it: nothing tells of the power cut
+        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory()); // the mark of this start is in it: nothing tells of the power cut
         try (LocalTier tier = open(BootId.mark())) {
             assertTrue(tier.sweepNow());
-            assertEquals(Invariants.entryBytes(tier), tier.usedBytes());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertTrue(tier.diskBytes() >= tier.usedBytes(), () -> tier.diskBytes() + " bytes of files for " + tier.usedBytes());
             entries.addAll(store(tier, "new", 5, SIZE));
             assertEquals(entries.size(), hits(tier, entries));
         }
-        Invariants.check(directory());
+        StoreInvariants.check(directory());
     }
 
     private static List<Integer> usedSlots(byte[] table) {

@@ -10,7 +10,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
@@ -21,6 +20,7 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -49,13 +49,13 @@ final class StoreFilesCorruptionTest {
     private static final int STATE_WORDS_END = 330;
 
     private final List<Entry> entries = new ArrayList<>();
-    private final SplittableRandom random = Seed.random("StoreFilesCorruptionTest");
+    private final SplittableRandom random = TestSeed.random("StoreFilesCorruptionTest");
 
     @TempDir
     private Path temporary;
 
     private Path directory;
-    private Tree sound = Tree.empty();
+    private DirectoryImage sound = DirectoryImage.empty();
     private String index;
     private int variants;
 
@@ -66,11 +66,11 @@ final class StoreFilesCorruptionTest {
             LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(_ -> {}).build();
             try (LocalTier tier = LocalTier.open(config, boot, id -> id.hash(), StoreStep.Listener.NONE)) {
                 for (int i = 0; i < ENTRIES; i++) {
-                    Entry entry = Material.entry("entry" + entries.size(), 60 + 30 * i);
+                    Entry entry = SharedEntries.entry("entry" + entries.size(), 60 + 30 * i);
                     entries.add(entry);
                     assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
                 }
-                sound = Tree.of(directory); // before a sweep has put both segments into one
+                sound = DirectoryImage.of(directory); // before a sweep has put both segments into one
             }
         }
         index = sound.only("v2/index-");
@@ -210,7 +210,7 @@ final class StoreFilesCorruptionTest {
         byte[] junk = new byte[200_000];
         random.nextBytes(junk);
         for (String name : List.of("v2/index-ffffff", "v2/index-fffffffffffffff", "v2/segments/abc", "v2/segments/3", "v2/segments/ffffff")) {
-            Tree bad = sound.with(name, junk);
+            DirectoryImage bad = sound.with(name, junk);
             assertLosesAtMost(0, bad, name);
             assertFalse(Files.exists(directory.resolve(name)) && Arrays.equals(junk, Files.readAllBytes(directory.resolve(name))), name);
             assertLosesAtMost(0, bad.with(STATE, new byte[StatePage.BYTES]), name + " and no state");
@@ -255,7 +255,7 @@ final class StoreFilesCorruptionTest {
             assertLosesAtMost(ENTRIES, sound.without(segment), () -> Files.createSymbolicLink(directory.resolve(segment), outside), "a link");
             assertArrayEquals(sound.get(segment), Files.readAllBytes(outside), "written through a link");
         }
-        Tree none = sound.without(FIRST_SEGMENT).without(sound.without(FIRST_SEGMENT).only("v2/segments/"));
+        DirectoryImage none = sound.without(FIRST_SEGMENT).without(sound.without(FIRST_SEGMENT).only("v2/segments/"));
         assertLosesAtMost(entries.size(), none, "no segments");
     }
 
@@ -287,7 +287,7 @@ final class StoreFilesCorruptionTest {
                 case "index" -> index;
                 default -> FIRST_SEGMENT;
             });
-            try (LivingReader reader = LivingReader.start(directory, CAPACITY)) {
+            try (SurvivingReader reader = SurvivingReader.start(directory, CAPACITY)) {
                 assertEquals("Hit", reader.ask("loads entry0 60 30000")); // compiled code meets the damage
                 reader.send("loads entry0 60 20000");
                 damage(file, how);
@@ -305,7 +305,7 @@ final class StoreFilesCorruptionTest {
                 assertTrue(hits(tier, victim) > 0);
                 assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
             }
-            Invariants.check(directory);
+            StoreInvariants.check(directory);
         }
     }
 
@@ -337,7 +337,7 @@ final class StoreFilesCorruptionTest {
         return used;
     }
 
-    private static Tree flipped(Tree tree, String name, int at, int bit) {
+    private static DirectoryImage flipped(DirectoryImage tree, String name, int at, int bit) {
         byte[] bytes = tree.get(name).clone();
         bytes[at] ^= (byte) (1 << bit);
         return tree.with(name, bytes);
@@ -347,12 +347,12 @@ final class StoreFilesCorruptionTest {
         void on() throws IOException;
     }
 
-    private void assertLosesAtMost(int lost, Tree damaged, String what) throws Exception {
+    private void assertLosesAtMost(int lost, DirectoryImage damaged, String what) throws Exception {
         assertLosesAtMost(lost, damaged, () -> {}, what);
     }
 
     /** Opens a damaged directory and goes through all that a cache is asked for. */
-    private void assertLosesAtMost(int lost, Tree damaged, Damage more, String what) throws Exception {
+    private void assertLosesAtMost(int lost, DirectoryImage damaged, Damage more, String what) throws Exception {
         damaged.writeTo(directory);
         more.on();
         Entry fresh = TestEntries.entry(TestEntries.id("fresh"), KernelBinaries.of(new byte[100]));
@@ -374,7 +374,7 @@ final class StoreFilesCorruptionTest {
         }
         removeForeignDirectories();
         try {
-            Invariants.check(directory);
+            StoreInvariants.check(directory);
         } catch (AssertionError e) {
             throw new AssertionError(what + ": " + e.getMessage(), e);
         }
@@ -403,7 +403,7 @@ final class StoreFilesCorruptionTest {
         for (Path parent : List.of(directory.resolve("v2"), directory.resolve("v2/segments"))) {
             StoreLayout.each(parent, path -> {
                 if (Files.isSymbolicLink(path) || (Files.isDirectory(path) && !path.endsWith("segments"))) {
-                    Tree.delete(path);
+                    DirectoryImage.delete(path);
                 }
             });
         }

@@ -108,11 +108,11 @@ final class TierProcess implements AutoCloseable {
     private static String answer(LocalTier tier, String[] words) {
         return switch (words[0]) {
             case "stop" -> "will stop";
-            case "store" -> tier.store(Material.entry(words[1], Integer.parseInt(words[2]))).getClass().getSimpleName();
-            case "load" -> load(tier, Material.entry(words[1], Integer.parseInt(words[2])));
+            case "store" -> tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))).getClass().getSimpleName();
+            case "load" -> load(tier, SharedEntries.entry(words[1], Integer.parseInt(words[2])));
             case "many" -> {
                 for (int i = 0; i < Integer.parseInt(words[2]); i++) {
-                    Entry entry = Material.entry(words[1] + i, Integer.parseInt(words[3]));
+                    Entry entry = SharedEntries.entry(words[1] + i, Integer.parseInt(words[3]));
                     while (tier.store(entry) instanceof StoreResult.Failed) {
                         Thread.onSpinWait(); // a loaded machine may let a process stand still that has the lock
                     }
@@ -120,9 +120,9 @@ final class TierProcess implements AutoCloseable {
                 yield "done";
             }
             case "several" -> {
-                List<Entry> entries = new ArrayList<>(List.of(Material.entry(words[1], Integer.parseInt(words[3]))));
+                List<Entry> entries = new ArrayList<>(List.of(SharedEntries.entry(words[1], Integer.parseInt(words[3]))));
                 for (int i = 1; i < Integer.parseInt(words[2]); i++) {
-                    entries.add(Material.entry(words[1] + i, Integer.parseInt(words[3])));
+                    entries.add(SharedEntries.entry(words[1] + i, Integer.parseInt(words[3])));
                 }
                 yield tier.storeAll(entries).stream().map(result -> result.getClass().getSimpleName()).distinct().collect(Collectors.joining(" "));
             }
@@ -145,9 +145,9 @@ final class TierProcess implements AutoCloseable {
     }
 
     /** In a tier of its own, as applications have it: sweeps run behind the stores. */
-    private static Contention contend(LocalTier same, String[] words) {
+    private static ContentionRun contend(LocalTier same, String[] words) {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
-            return Contention.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
+            return ContentionRun.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
                     Integer.parseInt(words[4]));
         } catch (LocalDirectoryException | InterruptedException e) {
             throw new IllegalStateException(e);

@@ -39,7 +39,7 @@ final class WrongClockTest {
 
     @AfterEach
     void invariants() throws IOException, LocalDirectoryException {
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     private LocalTier open(EvictionPolicy policy) throws LocalDirectoryException {
@@ -58,7 +58,7 @@ final class WrongClockTest {
     }
 
     private static int there(LocalTier tier, List<Entry> some) {
-        return (int) some.stream().filter(entry -> Invariants.isThere(tier, entry)).count();
+        return (int) some.stream().filter(entry -> StoreInvariants.isThere(tier, entry)).count();
     }
 
     @ParameterizedTest

@@ -1,6 +1,6 @@
 package dev.granary.s3;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.ListedEntrySet;
@@ -41,7 +41,7 @@ final class BucketLister {
         this.packs = packs;
     }
 
-    void list(Consumer<Catalog.Listed> visitor) throws IOException {
+    void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
         if (store.list(layout.root(), object -> sort(object, visitor)) instanceof ListResult.Unavailable lost) {
             throw new IOException(location + " could not be listed: " + lost.failure());
         }
@@ -50,8 +50,8 @@ final class BucketLister {
         }
     }
 
-    private void sort(ObjectStore.Listed object, Consumer<Catalog.Listed> visitor) {
-        Optional<Catalog.Listed> entry = layout.listed(object);
+    private void sort(ObjectStore.Listed object, Consumer<EntryCatalog.Listed> visitor) {
+        Optional<EntryCatalog.Listed> entry = layout.listed(object);
         if (entry.isPresent()) {
             if (told.add(entry.get().namespace(), entry.get().hash())) {
                 visitor.accept(entry.get());

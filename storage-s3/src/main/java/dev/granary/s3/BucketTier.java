@@ -1,15 +1,15 @@
 package dev.granary.s3;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Access;
@@ -58,7 +58,7 @@ import java.util.random.RandomGenerator;
  * {@link EntryFormat#MAX_BYTES}, and in a pack at most 32 MiB; with the binaries unpacked, at most as much again, outside of the heap. No more look-ups
  * than the configuration has connections read at once. The manifest of a target has at most 16 MiB, the indexes of its packs 56 bytes for each entry.
  */
-public final class BucketTier implements PersistentCache, Catalog {
+public final class BucketTier implements PersistentCache, EntryCatalog {
     private static final int ABSENT_CAPACITY = 100_000;
     private static final int SUSPECT_CAPACITY = 10_000;
     private static final Duration SUSPECT_MEMORY = Duration.ofHours(1);
@@ -144,7 +144,7 @@ public final class BucketTier implements PersistentCache, Catalog {
 
     private LoadResult findLoose(Id id, ObjectStore withinDeadline) {
         return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, Verification.CONTENT_HASH);
+            case GetResult.Found found -> EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
@@ -262,7 +262,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     private LoadResult readLoose(Listed listed) {
         return switch (store.get(layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> new TargetLayout(layout.root(), listed.namespace())
-                    .inItsPlace(EntryFormat.decode(found.bytes(), Verification.CONTENT_HASH), listed.hash());
+                    .inItsPlace(EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH), listed.hash());
             case GetResult.Absent _ -> LoadResult.ABSENT;
             case GetResult.TooLarge large -> tooLarge(large);
             case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
@@ -270,7 +270,7 @@ public final class BucketTier implements PersistentCache, Catalog {
     }
 
     private static LoadResult tooLarge(GetResult.TooLarge large) {
-        return new LoadResult.Damaged(Damage.TOO_LARGE, "more than " + large.limit() + " bytes");
+        return new LoadResult.Damaged(DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
     }
 
     /** The bytes that move between this process and the bucket, for tools that show progress. */

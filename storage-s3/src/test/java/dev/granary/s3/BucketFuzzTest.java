@@ -40,10 +40,10 @@ class BucketFuzzTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("Fuzz: a listing is complete or unavailable, and every object has a key")
     void listing(S3ClientLibrary client) throws Exception {
-        try (BadServer server = new BadServer();
+        try (ScriptedHttpServer server = new ScriptedHttpServer();
                 ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket").endpoint(server.endpoint()).client(client).credentials("key", "secret")
                         .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
-            ListingFuzz.run("listing " + client, bytes -> server.answer(BadServer.body(200, "application/xml", bytes)), store, LISTINGS);
+            ListingFuzz.run("listing " + client, bytes -> server.answer(ScriptedHttpServer.body(200, "application/xml", bytes)), store, LISTINGS);
         }
     }
 }

@@ -4,17 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackInfo;
-import dev.granary.s3.pack.TestPacks;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -26,15 +26,15 @@ import org.junit.jupiter.api.Test;
 class BucketListerTest {
     private static final Comparator<Sha256> BY_HEX = Comparator.comparing(Sha256::hex);
 
-    private final TestPacks packs = new TestPacks("BucketListingTest");
+    private final PackFixture packs = new PackFixture("BucketListingTest");
     private final TestEntries entries = new TestEntries("BucketListingTest");
-    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), Seed.random("BucketListingTest"));
+    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), TestSeed.random("BucketListingTest"));
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
     private final Entry three = entries.entry(300);
 
-    private List<Catalog.Listed> list() throws IOException {
-        List<Catalog.Listed> all = new ArrayList<>();
+    private List<EntryCatalog.Listed> list() throws IOException {
+        List<EntryCatalog.Listed> all = new ArrayList<>();
         tier.list(all::add);
         return all;
     }
@@ -50,8 +50,8 @@ class BucketListerTest {
         tier.store(one);
         packs.publish(one, two);
         packs.publish(two, three);
-        List<Catalog.Listed> all = list();
-        assertEquals(hashes(one, two, three), all.stream().map(Catalog.Listed::hash).sorted(BY_HEX).toList());
+        List<EntryCatalog.Listed> all = list();
+        assertEquals(hashes(one, two, three), all.stream().map(EntryCatalog.Listed::hash).sorted(BY_HEX).toList());
         assertTrue(all.stream().allMatch(entry -> entry.namespace().equals(TestEntries.TARGET.path()) && entry.lastUsedMillis() == 1_700_000_000_000L
                 && entry.bytes() > 100), all::toString);
     }
@@ -73,7 +73,7 @@ class BucketListerTest {
         tier.store(one);
         tier.store(two);
         IllegalStateException enough = new IllegalStateException("enough");
-        List<Catalog.Listed> seen = new ArrayList<>();
+        List<EntryCatalog.Listed> seen = new ArrayList<>();
         assertEquals(enough, assertThrows(IllegalStateException.class, () -> tier.list(entry -> {
             seen.add(entry);
             throw enough;
@@ -88,7 +88,7 @@ class BucketListerTest {
         PackInfo gone = packs.publish(one, two);
         packs.publish(three);
         packs.remove(gone);
-        assertEquals(hashes(three), list().stream().map(Catalog.Listed::hash).toList());
+        assertEquals(hashes(three), list().stream().map(EntryCatalog.Listed::hash).toList());
     }
 
     @Test
@@ -110,6 +110,6 @@ class BucketListerTest {
         packs.publish(two);
         String newest = packs.store.keys().stream().filter(key -> key.endsWith("/m/0000000000000002")).findFirst().orElseThrow();
         packs.store.place(newest, new byte[50], new ObjectMarks("00".repeat(16), ""));
-        assertEquals(hashes(one), list().stream().map(Catalog.Listed::hash).toList());
+        assertEquals(hashes(one), list().stream().map(EntryCatalog.Listed::hash).toList());
     }
 }

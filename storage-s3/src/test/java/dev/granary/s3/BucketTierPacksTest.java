@@ -6,23 +6,23 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Test;
 
 /** The bucket tier where entries lie in packs: what it asks the bucket for, and what is done about what a pack has lost. */
 class BucketTierPacksTest {
-    private final TestPacks packs = new TestPacks("BucketTierPacksTest");
-    private final NotedStore store = packs.store;
+    private final PackFixture packs = new PackFixture("BucketTierPacksTest");
+    private final RecordingObjectStore store = packs.store;
     private final TestEntries entries = new TestEntries("BucketTierPacksTest");
     private final TestTiming timing = new TestTiming();
     private final S3Config config = S3Config.builder("bucket").requestTimeout(Duration.ofSeconds(2)).loadDeadline(Duration.ofSeconds(5)).build();
@@ -42,7 +42,7 @@ class BucketTierPacksTest {
     private final Entry two = entries.entry(200);
 
     private BucketTier tier() {
-        return new BucketTier(config, () -> store, timing, Seed.random("BucketTierPacksTest"));
+        return new BucketTier(config, () -> store, timing, TestSeed.random("BucketTierPacksTest"));
     }
 
     private LoadResult load(Id id) {
@@ -108,7 +108,7 @@ class BucketTierPacksTest {
         PackInfo pack = packs.publish(one, two);
         packs.seal();
         packs.damage(pack, one);
-        assertEquals(Damage.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
+        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, load(one.id())).damage());
         assertInstanceOf(StoreResult.Stored.class, tier.store(one));
         PersistentCacheContract.assertHit(one, load(one.id()));
         assertEquals(List.of("RANGE pack", "GET entry"), store.newNotes());
@@ -180,7 +180,7 @@ class BucketTierPacksTest {
     void withoutPacks() {
         packs.publish(one);
         BucketTier without = new BucketTier(S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(), () -> store, timing,
-                Seed.random("withoutPacks"));
+                TestSeed.random("withoutPacks"));
         store.newNotes();
         assertEquals(LoadResult.ABSENT, without.load(one.id()));
         assertEquals(List.of("GET entry"), store.newNotes());
@@ -485,7 +485,7 @@ class BucketTierPacksTest {
     }
 
     private static LoadResult read(BucketTier tier, Entry entry) {
-        return tier.read(new Catalog.Listed(TestEntries.TARGET.path(), entry.id().hash(), 100, 0));
+        return tier.read(new EntryCatalog.Listed(TestEntries.TARGET.path(), entry.id().hash(), 100, 0));
     }
 
     @Test

@@ -9,14 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
@@ -29,6 +28,7 @@ import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,7 +46,7 @@ class BucketTierTest {
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTiming timing = new TestTiming();
     private final S3Config config = S3Config.builder("bucket").prefix("team/kernels").manifestInterval(Duration.ZERO).build();
-    private final BucketTier tier = new BucketTier(config, () -> store, timing, Seed.random("BucketTierTest"));
+    private final BucketTier tier = new BucketTier(config, () -> store, timing, TestSeed.random("BucketTierTest"));
 
     @BeforeEach
     void probedBefore() { // by another process: what the marker costs is LearnedCapabilitiesTest's
@@ -113,7 +113,7 @@ class BucketTierTest {
             }
         };
         mark(late);
-        other[0] = new BucketTier(config, () -> late, timing, Seed.random("absentRace"));
+        other[0] = new BucketTier(config, () -> late, timing, TestSeed.random("absentRace"));
         assertEquals(LoadResult.ABSENT, other[0].load(entry.id()));
         PersistentCacheContract.assertHit(entry, other[0].load(entry.id()));
     }
@@ -149,11 +149,11 @@ class BucketTierTest {
         Entry other = entries.entry(100);
         tier.store(other);
         store.place(key(entry.id()), new byte[0], ObjectMarks.NONE);
-        assertEquals(Damage.TRUNCATED, damaged(entry.id()).damage());
+        assertEquals(DamageKind.TRUNCATED, damaged(entry.id()).damage());
         store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8), ObjectMarks.NONE);
-        assertEquals(Damage.FOREIGN, damaged(entry.id()).damage());
+        assertEquals(DamageKind.FOREIGN, damaged(entry.id()).damage());
         store.place(key(entry.id()), store.body(key(other.id())), store.marks(key(other.id())));
-        assertEquals(Damage.WRONG_KEY, damaged(entry.id()).damage());
+        assertEquals(DamageKind.WRONG_KEY, damaged(entry.id()).damage());
     }
 
     @Test
@@ -172,7 +172,7 @@ class BucketTierTest {
         tier.store(known);
         store.forgetRequests();
         S3Config readOnly = S3Config.builder(config.location()).access(S3Access.READ).manifestInterval(Duration.ZERO).build();
-        BucketTier reader = new BucketTier(readOnly, () -> store, timing, Seed.random("onlyRead"));
+        BucketTier reader = new BucketTier(readOnly, () -> store, timing, TestSeed.random("onlyRead"));
         assertInstanceOf(StoreResult.Refused.class, reader.store(entries.entry(10)));
         PersistentCacheContract.assertHit(known, reader.load(known.id()));
         assertEquals(1, reader.check().size());
@@ -241,7 +241,7 @@ class BucketTierTest {
         assertEquals(List.of(), store.requests());
         BucketTier broken = new BucketTier(config, () -> {
             throw new IllegalStateException("No region: set AWS_REGION");
-        }, timing, Seed.random("opening"));
+        }, timing, TestSeed.random("opening"));
         LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, broken.load(entries.id()));
         assertTrue(lost.cause().contains("AWS_REGION"), lost::cause);
         assertInstanceOf(StoreResult.Failed.class, broken.store(entries.entry(1)));
@@ -259,11 +259,11 @@ class BucketTierTest {
         store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
         store.place("team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64), new byte[1], ObjectMarks.NONE);
         store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
-        List<Catalog.Listed> listed = new ArrayList<>();
+        List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
         assertEquals(5, listed.size());
         store.script(new Fault.Lost(ERROR_500));
-        for (Catalog.Listed one : listed) {
+        for (EntryCatalog.Listed one : listed) {
             Entry read = PersistentCacheContract.hit(tier.read(one));
             assertEquals(one.hash(), read.id().hash());
             assertEquals(store.body(key(read.id())).length, one.bytes());
@@ -281,9 +281,9 @@ class BucketTierTest {
         String wrong = key(entries.id());
         store.place(wrong, store.body(key(entry.id())), ObjectMarks.NONE);
         store.remove(key(entry.id()));
-        List<Catalog.Listed> listed = new ArrayList<>();
+        List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
-        assertEquals(Damage.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0))).damage());
+        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(LoadResult.Damaged.class, tier.read(listed.get(0))).damage());
     }
 
     @Test

@@ -114,6 +114,6 @@ class BulkFetchTest {
         long all = Stream.of("hit", "late", "absent") // absent: nobody could read the manifest in time, and it does not lie alone
                 .mapToLong(result -> Long.parseLong(said.getOrDefault(result, "0"))).sum();
         assertEquals(LOADS, all, said::toString);
-        WireTrial.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);
+        WireHistory.assertInTime(System.nanoTime() - Duration.ofMillis(Long.parseLong(said.get("longest"))).toNanos(), deadline);
     }
 }

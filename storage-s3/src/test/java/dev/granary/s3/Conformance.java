@@ -55,8 +55,8 @@ final class Conformance {
             S3Config config = server.config().client(client).build();
             try (ObjectStore store = ObjectStoreFactory.open(config)) {
                 String prefix = config.location().prefix() + "/";
-                System.out.println(client + " create: " + new RaceCounts(store, prefix).create(rounds));
-                System.out.println(client + " replace: " + new RaceCounts(store, prefix).replace(rounds));
+                System.out.println(client + " create: " + new WriteRaceReport(store, prefix).create(rounds));
+                System.out.println(client + " replace: " + new WriteRaceReport(store, prefix).replace(rounds));
             }
         }
     }

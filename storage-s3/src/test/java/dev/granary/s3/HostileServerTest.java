@@ -26,32 +26,32 @@ class HostileServerTest {
             + "</Contents>";
     private static final String ERROR = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><Error><Code>InternalError</Code><Message>";
 
-    private final BadServer server;
+    private final ScriptedHttpServer server;
     private final AtomicLong pages = new AtomicLong();
-    private final Map<String, BadServer.Answer> answers = new LinkedHashMap<>();
+    private final Map<String, ScriptedHttpServer.Answer> answers = new LinkedHashMap<>();
 
     HostileServerTest() throws IOException {
-        server = new BadServer();
-        answers.put("promised", BadServer.endless(200, 1L << 40, "", "x"));
-        answers.put("chunked", BadServer.endless(200, 0, "", "x"));
-        answers.put("part", BadServer.endless(206, 0, "", "x"));
+        server = new ScriptedHttpServer();
+        answers.put("promised", ScriptedHttpServer.endless(200, 1L << 40, "", "x"));
+        answers.put("chunked", ScriptedHttpServer.endless(200, 0, "", "x"));
+        answers.put("part", ScriptedHttpServer.endless(206, 0, "", "x"));
         answers.put("dripping", server.dripping(1 << 20, 50));
         answers.put("silent", server.dripping(1L << 40, 60_000));
-        answers.put("error", BadServer.endless(500, 0, ERROR, "x"));
-        answers.put("page", BadServer.endless(404, 0, "<html>", "x"));
-        answers.put("thanks", BadServer.endless(200, 0, "<ok>", "x"));
-        answers.put("key", BadServer.endless(200, 0, LIST + "<Contents><Key>", "x"));
-        answers.put("objects", BadServer.endless(200, 0, LIST, OBJECT));
-        answers.put("circle", BadServer.body(200, "application/xml",
+        answers.put("error", ScriptedHttpServer.endless(500, 0, ERROR, "x"));
+        answers.put("page", ScriptedHttpServer.endless(404, 0, "<html>", "x"));
+        answers.put("thanks", ScriptedHttpServer.endless(200, 0, "<ok>", "x"));
+        answers.put("key", ScriptedHttpServer.endless(200, 0, LIST + "<Contents><Key>", "x"));
+        answers.put("objects", ScriptedHttpServer.endless(200, 0, LIST, OBJECT));
+        answers.put("circle", ScriptedHttpServer.body(200, "application/xml",
                 LIST + OBJECT + "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>"));
-        answers.put("empty", exchange -> BadServer.body(200, "application/xml",
+        answers.put("empty", exchange -> ScriptedHttpServer.body(200, "application/xml",
                 LIST + "<NextContinuationToken>" + pages.incrementAndGet() + "</NextContinuationToken></ListBucketResult>").give(exchange));
-        answers.put("untold", BadServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
-        answers.put("header", BadServer.longHeader(1 << 20));
-        answers.put("many", BadServer.manyHeaders(400_000));
+        answers.put("untold", ScriptedHttpServer.body(200, "application/xml", LIST + OBJECT + "</ListBucketResult>"));
+        answers.put("header", ScriptedHttpServer.longHeader(1 << 20));
+        answers.put("many", ScriptedHttpServer.manyHeaders(400_000));
         server.answer(exchange -> {
             String asked = exchange.getRequestURI().toString();
-            for (Map.Entry<String, BadServer.Answer> one : answers.entrySet()) {
+            for (Map.Entry<String, ScriptedHttpServer.Answer> one : answers.entrySet()) {
                 if (asked.contains("told-" + one.getKey())) {
                     one.getValue().give(exchange);
                     return;

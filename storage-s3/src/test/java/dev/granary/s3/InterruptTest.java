@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
@@ -18,6 +17,7 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,7 +41,7 @@ class InterruptTest {
     private static final int WORKERS = 6;
     private static final int STORED = 5;
 
-    private final SplittableRandom random = Seed.random("InterruptTest");
+    private final SplittableRandom random = TestSeed.random("InterruptTest");
     private final TestEntries entries = new TestEntries("InterruptTest");
     private final AtomicInteger left = new AtomicInteger(CALLS);
     private final AtomicInteger interrupts = new AtomicInteger();

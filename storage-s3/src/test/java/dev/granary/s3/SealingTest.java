@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.pack.NotedStore;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.testing.TestSeed;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -26,15 +26,15 @@ class SealingTest {
     private final TestEntries entries = new TestEntries("SealingTest");
     private final Entry packed = entries.entry(100);
     private final Entry alone = entries.entry(200);
-    private TestPacks packs = new TestPacks("SealingTest");
+    private PackFixture packs = new PackFixture("SealingTest");
     private boolean isBusy;
 
-    private NotedStore store() {
+    private RecordingObjectStore store() {
         return packs.store;
     }
 
     private BucketTier tier() {
-        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), Seed.random("SealingTest"));
+        return new BucketTier(S3Config.builder("bucket").build(), this::store, new TestTiming(), TestSeed.random("SealingTest"));
     }
 
     private void publishAlone(Entry entry) {
@@ -73,7 +73,7 @@ class SealingTest {
 
     /** Publishes before the request of that number; returns how many requests the compaction sent. */
     private int sealed(int publishedAt, boolean isFirst) {
-        packs = new TestPacks("SealingTest " + publishedAt);
+        packs = new PackFixture("SealingTest " + publishedAt);
         if (!isFirst) {
             packs.publish(packed);
         }
@@ -155,7 +155,7 @@ class SealingTest {
     @DisplayName("B8 one listing that lags behind does not seal")
     void oneListingLags() {
         for (int lagging = 2; lagging <= 3; lagging++) { // the first one is that of the plan
-            packs = new TestPacks("SealingTest lagging " + lagging);
+            packs = new PackFixture("SealingTest lagging " + lagging);
             packs.publish(packed);
             Entry unseen = entries.entry(lagging);
             assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, packs.compactAndSealWithLag(lagging, unseen)).loose());

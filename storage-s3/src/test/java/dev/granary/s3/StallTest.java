@@ -39,7 +39,7 @@ class StallTest {
     private static final String FOUND = "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1000000\r\n\r\n";
 
     private final TestEntries entries = new TestEntries(StallTest.class.getName());
-    private final LyingServer server = new LyingServer();
+    private final RawHttpServer server = new RawHttpServer();
 
     StallTest() throws IOException {}
 
@@ -67,7 +67,7 @@ class StallTest {
     @DisplayName("S5 A9 a server that accepts and is silent, falls silent after a head, or drips: each request ends at the stall limit, and says so")
     void stalls(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client))) {
-            for (LyingServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
+            for (RawHttpServer.Lie lie : List.of(server.silence(), server.thenSilence(FOUND), server.dripping(FOUND, 30), server.dripping("HTTP/1.1 200 OK\r\nETag: ", 30))) {
                 server.tell(lie);
                 assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.get("key", 2_000_000)).failure());
                 assertStalled(assertInstanceOf(GetResult.Unavailable.class, store.range("key", 0, 1000, new byte[1000])).failure());
@@ -121,7 +121,7 @@ class StallTest {
     @DisplayName("S5 bytes that are sent are progress, as those that come are, and none of them counts as received")
     void sent(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
-        server.tell(LyingServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
+        server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
         try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
             assertInstanceOf(WriteResult.Done.class, store.putIfAbsent("key", new byte[100], ObjectMarks.NONE));
             assertEquals(0, traffic.progress(), "too few bytes, and an answer without any");
@@ -158,7 +158,7 @@ class StallTest {
     @DisplayName("S5 A9 a bucket for packs that falls silent after a hundred answers: a hundred reads, one after the other, send at most four requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
-        LyingServer.Lie well = LyingServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
+        RawHttpServer.Lie well = RawHttpServer.answer("404 Not Found", "Content-Type: application/xml\r\n", "<Error><Code>NoSuchKey</Code></Error>");
         server.tellEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
         TrafficCounter traffic = new TrafficCounter();

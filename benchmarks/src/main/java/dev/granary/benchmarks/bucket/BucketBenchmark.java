@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.Report;
+import dev.granary.benchmarks.harness.Report;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -43,7 +43,7 @@ public final class BucketBenchmark implements Callable<Integer> {
 
     @Option(names = "--content", paramLabel = "random|kernels", defaultValue = "random",
             description = "what they hold: nothing that compresses, or what zstd packs about 2.5 times; ${DEFAULT-VALUE}")
-    private Content content = Content.RANDOM;
+    private PayloadKind content = PayloadKind.RANDOM;
 
     @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "rounds that count; ${DEFAULT-VALUE}")
     private int rounds;
@@ -96,12 +96,12 @@ public final class BucketBenchmark implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Settings settings = settings();
+        BucketSettings settings = settings();
         Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
         Path scripts = Path.of(System.getProperty("granary.servers", "servers"));
         Report report = new Report(settings.figures(), spec.commandLine().getOut());
-        try (Workplace workplace = Workplace.in(parent, spec.commandLine().getErr());
-                Ways ways = Ways.open(workplace, scripts, server == null ? SERVERS : List.of(server), settings.delays())) {
+        try (BucketWorkspace workplace = BucketWorkspace.in(parent, spec.commandLine().getErr());
+                ServerRoutes ways = ServerRoutes.open(workplace, scripts, server == null ? SERVERS : List.of(server), settings.delays())) {
             new BucketRun(settings, workplace, ways, report).play();
         }
         report.goals("goals of the bucket tier");
@@ -111,7 +111,7 @@ public final class BucketBenchmark implements Callable<Integer> {
         return 0;
     }
 
-    private Settings settings() {
+    private BucketSettings settings() {
         requireAtLeast("--entries", entries, LEAST_ENTRIES);
         requireAtLeast("--rounds", rounds, 1);
         requireAtLeast("--calls", calls, 1);
@@ -131,9 +131,9 @@ public final class BucketBenchmark implements Callable<Integer> {
         if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
             throw wrong("--json must name a file in a directory that exists: " + json);
         }
-        Set<Measure> wanted = measures.isEmpty() ? EnumSet.allOf(Measure.class)
+        Set<BucketMeasure> wanted = measures.isEmpty() ? EnumSet.allOf(BucketMeasure.class)
                 : EnumSet.copyOf(measures.stream().map(this::measure).toList());
-        return new Settings(wanted, content, seed, entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
+        return new BucketSettings(wanted, content, seed, entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
     }
 
     private void requireAtLeast(String option, int value, int least) {
@@ -146,8 +146,8 @@ public final class BucketBenchmark implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    private Measure measure(String name) {
-        return Measure.ofLabel(name).orElseThrow(() -> wrong("'" + name + "' is none of "
-                + String.join(", ", Stream.of(Measure.values()).map(Measure::label).toList())));
+    private BucketMeasure measure(String name) {
+        return BucketMeasure.ofLabel(name).orElseThrow(() -> wrong("'" + name + "' is none of "
+                + String.join(", ", Stream.of(BucketMeasure.values()).map(BucketMeasure::label).toList())));
     }
 }

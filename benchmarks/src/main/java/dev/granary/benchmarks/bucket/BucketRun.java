@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.Report;
+import dev.granary.benchmarks.harness.Report;
 import java.util.Locale;
 import java.util.Set;
 
@@ -12,39 +12,39 @@ import java.util.Set;
  * @param ways the server
  * @param report takes the sections
  */
-record BucketRun(Settings settings, Workplace workplace, Ways ways, Report report) {
+record BucketRun(BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
     /** Measures all that is wanted; each section is reported when it is complete. */
     void play() throws Exception {
-        Set<Measure> measures = settings.measures();
+        Set<BucketMeasure> measures = settings.measures();
         report.heading(
                 String.format(Locale.ROOT, "Bucket tier: seed %d, server %s on the loopback interface", settings.seed(), ways.server()),
                 "Directly, and through a proxy that holds back each request: "
-                        + String.join(", ", ways.all().stream().skip(1).map(Way::label).toList()) + ".");
-        if (measures.contains(Measure.WARM)) {
+                        + String.join(", ", ways.all().stream().skip(1).map(ServerRoute::label).toList()) + ".");
+        if (measures.contains(BucketMeasure.WARM)) {
             warm();
         }
-        if (measures.contains(Measure.LOOSE)) {
-            report.add(new LooseMeasure(settings, workplace).run(ways.firstTwo()));
+        if (measures.contains(BucketMeasure.LOOSE)) {
+            report.add(new UnpackedEntryMeasure(settings, workplace).run(ways.firstTwo()));
         }
-        if (measures.contains(Measure.TRANSPORTS)) {
+        if (measures.contains(BucketMeasure.TRANSPORTS)) {
             TransportsMeasure transports = new TransportsMeasure(settings, workplace);
             transports.fill(ways.direct());
             report.add(transports.first(ways.direct()));
-            for (Way way : ways.firstTwo()) {
+            for (ServerRoute way : ways.firstTwo()) {
                 report.add(transports.throughput(way));
             }
         }
-        if (measures.contains(Measure.FLEET)) {
+        if (measures.contains(BucketMeasure.FLEET)) {
             new FleetMeasure(settings, workplace).run(ways.delayed()).forEach(report::add);
         }
     }
 
     private void warm() throws Exception {
-        Material material = Material.workload(settings.content(), settings.seed(), settings.entries());
-        long packBytes = new Filling(ways.direct(), workplace).all(material);
+        BucketWorkload material = BucketWorkload.workload(settings.content(), settings.seed(), settings.entries());
+        long packBytes = new BucketFiller(ways.direct(), workplace).all(material);
         report.heading(String.format(Locale.ROOT, "Workload: %,d entries of %,d MB, log-normal, median 32 KiB, content %s; packs of %,d MB",
                 material.count(), material.bytes() / 1_000_000, settings.content().name().toLowerCase(Locale.ROOT), packBytes / 1_000_000));
-        for (Way way : ways.all()) {
+        for (ServerRoute way : ways.all()) {
             report.add(new WarmMeasure(settings, workplace, way, material, packBytes).run());
         }
     }

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
@@ -10,48 +10,48 @@ final class FleetMeasure {
     private static final double SPREAD_SECONDS = 10;
     private static final double MINUTE_SECONDS = 60;
 
-    private final Settings settings;
-    private final Workplace workplace;
+    private final BucketSettings settings;
+    private final BucketWorkspace workplace;
 
-    FleetMeasure(Settings settings, Workplace workplace) {
+    FleetMeasure(BucketSettings settings, BucketWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
 
     /** The requests by the plan alone, and the simulation with what was measured by that way. */
-    List<Section> run(Way way) throws IOException, InterruptedException {
+    List<ReportSection> run(ServerRoute way) throws IOException, InterruptedException {
         workplace.say("fleet: measuring requests of one node, " + way.label());
-        long bytes = Material.workload(settings.content(), settings.seed(), settings.kernels()).bytes();
+        long bytes = BucketWorkload.workload(settings.content(), settings.seed(), settings.kernels()).bytes();
         FleetPlan.Sizes sizes = new FleetPlan.Sizes(settings.kernels(), bytes);
-        Calibration measured = Calibration.measure(way, sizes, settings.seed());
+        RequestTimes measured = RequestTimes.measure(way, sizes, settings.seed());
         FleetPlan loose = FleetPlan.loose(sizes, measured);
         FleetPlan packed = FleetPlan.packed(sizes, measured);
         return List.of(paper(loose, packed), simulated(loose, packed, measured, way));
     }
 
-    private Section paper(FleetPlan loose, FleetPlan packed) {
-        Section section = new Section("fleet-paper", String.format(Locale.ROOT, "fleet, on paper: %,d kernels x %,d nodes", settings.kernels(), settings.nodes()),
-                new Section.Column("requestsPerNode", "per node", 0), new Section.Column("requests", "requests", 0),
-                new Section.Column("leastSeconds", "least s", 1), new Section.Column("perSecondForAMinute", "/s for 1 min", 0),
-                new Section.Column("megabytesPerNode", "MB per node", 0));
+    private ReportSection paper(FleetPlan loose, FleetPlan packed) {
+        ReportSection section = new ReportSection("fleet-paper", String.format(Locale.ROOT, "fleet, on paper: %,d kernels x %,d nodes", settings.kernels(), settings.nodes()),
+                new ReportSection.Column("requestsPerNode", "per node", 0), new ReportSection.Column("requests", "requests", 0),
+                new ReportSection.Column("leastSeconds", "least s", 1), new ReportSection.Column("perSecondForAMinute", "/s for 1 min", 0),
+                new ReportSection.Column("megabytesPerNode", "MB per node", 0));
         for (FleetPlan plan : List.of(loose, packed)) {
             double all = (double) plan.requests() * settings.nodes();
-            section.row(plan.label(), (double) plan.requests(), all, all / RequestLimit.PER_SECOND, all / MINUTE_SECONDS, plan.bytes() / 1e6);
+            section.row(plan.label(), (double) plan.requests(), all, all / TokenBucket.PER_SECOND, all / MINUTE_SECONDS, plan.bytes() / 1e6);
         }
-        section.note("least: at " + String.format(Locale.ROOT, "%,d", RequestLimit.PER_SECOND) + " GET/s, which S3 grants below one prefix; /s for 1 min: the rate that has "
+        section.note("least: at " + String.format(Locale.ROOT, "%,d", TokenBucket.PER_SECOND) + " GET/s, which S3 grants below one prefix; /s for 1 min: the rate that has "
                 + "the fleet warm within a minute. MB without compression");
         return section;
     }
 
-    private Section simulated(FleetPlan loose, FleetPlan packed, Calibration measured, Way way) {
-        Section section = new Section("fleet", "fleet, simulated: requests as long as measured here, " + way.label(),
-                new Section.Column("seconds", "all warm s", 1), new Section.Column("medianSeconds", "half s", 1),
-                new Section.Column("requests", "requests", 0), new Section.Column("peakPerSecond", "peak /s", 0),
-                new Section.Column("refusedPercent", "503 %", 1), new Section.Column("lostPercent", "lost %", 1));
+    private ReportSection simulated(FleetPlan loose, FleetPlan packed, RequestTimes measured, ServerRoute way) {
+        ReportSection section = new ReportSection("fleet", "fleet, simulated: requests as long as measured here, " + way.label(),
+                new ReportSection.Column("seconds", "all warm s", 1), new ReportSection.Column("medianSeconds", "half s", 1),
+                new ReportSection.Column("requests", "requests", 0), new ReportSection.Column("peakPerSecond", "peak /s", 0),
+                new ReportSection.Column("refusedPercent", "503 %", 1), new ReportSection.Column("lostPercent", "lost %", 1));
         for (FleetPlan plan : List.of(loose, packed)) {
-            row(section, plan, "at once", 0, Persistence.UNTIL_GRANTED, measured);
-            row(section, plan, "10 s", SPREAD_SECONDS, Persistence.UNTIL_GRANTED, measured);
-            row(section, plan, "3 tries", 0, Persistence.THREE_ATTEMPTS, measured);
+            row(section, plan, "at once", 0, RetryBehaviour.UNTIL_GRANTED, measured);
+            row(section, plan, "10 s", SPREAD_SECONDS, RetryBehaviour.UNTIL_GRANTED, measured);
+            row(section, plan, "3 tries", 0, RetryBehaviour.THREE_ATTEMPTS, measured);
         }
         section.note(String.format(Locale.ROOT, "at once: all nodes start at the same moment, and ask until they are granted; 10 s: they start within 10 s; 3 tries: at once, with the "
                 + "three attempts of the tier, without its circuit breaker. The limit grants a second's requests at once. lost: of the requests that were needed. Measured with as many at once as a node sends, median ms: small %.1f, entry %.1f, part of %.1f MB %.1f",
@@ -63,7 +63,7 @@ final class FleetMeasure {
         return new FleetPlan.Sizes(settings.kernels(), packed.bytes()).part() / 1e6;
     }
 
-    private void row(Section section, FleetPlan plan, String start, double startSeconds, Persistence persistence, Calibration measured) {
+    private void row(ReportSection section, FleetPlan plan, String start, double startSeconds, RetryBehaviour persistence, RequestTimes measured) {
         workplace.say("fleet, simulated: " + plan.label() + ", " + start + ", " + persistence.label());
         FleetSimulation.Result result =
                 new FleetSimulation(plan, settings.nodes(), persistence, measured.small(), settings.seed()).run(startSeconds);

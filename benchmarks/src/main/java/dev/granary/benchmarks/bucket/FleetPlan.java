@@ -62,7 +62,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
     }
 
     /** All entries in packs: manifest, indexes, parts. */
-    static FleetPlan packed(Sizes sizes, Calibration measured) {
+    static FleetPlan packed(Sizes sizes, RequestTimes measured) {
         return new FleetPlan("packed", List.of(
                 new Stage(MANIFEST_REQUESTS, 1, measured.small()),
                 new Stage(sizes.packs(), PARTS_AT_ONCE, measured.loose()),
@@ -70,7 +70,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
     }
 
     /** All entries alone: a listing, and a request for each. */
-    static FleetPlan loose(Sizes sizes, Calibration measured) {
+    static FleetPlan loose(Sizes sizes, RequestTimes measured) {
         return new FleetPlan("loose", List.of(
                 new Stage(Math.ceilDiv(sizes.kernels(), LISTED_PER_PAGE), 1, measured.loose()),
                 new Stage(sizes.kernels(), LOOSE_AT_ONCE, measured.loose())), sizes.bytes());

@@ -11,11 +11,11 @@ final class FleetSimulation {
     private static final double MICROS = 1e6;
 
     private final FleetPlan plan;
-    private final Persistence persistence;
+    private final RetryBehaviour persistence;
     private final Sample refusal;
     private final SplittableRandom random;
     private final int atOnce;
-    private final RequestLimit limit = new RequestLimit(RequestLimit.PER_SECOND);
+    private final TokenBucket limit = new TokenBucket(TokenBucket.PER_SECOND);
     private final EventQueue events = new EventQueue();
     private final int[] stages;
     private final int[] unsent;
@@ -41,7 +41,7 @@ final class FleetSimulation {
      */
     record Result(double seconds, double medianSeconds, long requests, long peakPerSecond, double refusedPercent, double lostPercent) {}
 
-    FleetSimulation(FleetPlan plan, int nodes, Persistence persistence, Sample refusal, long seed) {
+    FleetSimulation(FleetPlan plan, int nodes, RetryBehaviour persistence, Sample refusal, long seed) {
         this.plan = plan;
         this.persistence = persistence;
         this.refusal = refusal;

@@ -15,10 +15,10 @@ public final class ThroughputProcess {
     public static void main(String[] arguments) throws IOException, InterruptedException {
         int objects = Integer.parseInt(arguments[4]);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
-        ObjectReader reader = Transport.valueOf(arguments[0]).open(Transport.connection(arguments[1], arguments[2]));
+        ObjectReader reader = TransportCandidate.valueOf(arguments[0]).open(TransportCandidate.connection(arguments[1], arguments[2]));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] order = line.split(" ");
-            Turn turn = new Turn(reader, arguments[3], objects);
+            ThroughputTurn turn = new ThroughputTurn(reader, arguments[3], objects);
             turn.play(Integer.parseInt(order[0]), TimeUnit.MILLISECONDS.toNanos(Long.parseLong(order[1])));
             System.out.println(turn.perSecond() + " " + turn.micros().median() + " " + turn.micros().quantile(0.99));
         }

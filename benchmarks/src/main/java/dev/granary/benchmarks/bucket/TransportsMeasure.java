@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.store.ObjectStore;
 import java.io.BufferedReader;
@@ -24,16 +24,16 @@ final class TransportsMeasure {
     private static final int WARM_UP = 4; // times as long as a turn
     private static final List<Integer> AT_ONCE = List.of(1, 32, 64);
 
-    private final Settings settings;
-    private final Workplace workplace;
+    private final BucketSettings settings;
+    private final BucketWorkspace workplace;
 
-    TransportsMeasure(Settings settings, Workplace workplace) {
+    TransportsMeasure(BucketSettings settings, BucketWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
 
     /** Writes the objects that are read. */
-    void fill(Way way) throws IOException, InterruptedException {
+    void fill(ServerRoute way) throws IOException, InterruptedException {
         SplittableRandom random = new SplittableRandom(settings.seed());
         List<byte[]> bodies = new ArrayList<>();
         for (int i = 0; i < OBJECTS; i++) {
@@ -44,35 +44,35 @@ final class TransportsMeasure {
         byte[] first = new byte[FIRST_BYTES];
         random.nextBytes(first);
         try (ObjectStore store = ObjectStoreFactory.open(way.config("").build())) {
-            Team.run(AT_ONCE.getLast(), OBJECTS, index -> Filling.put(store, Turn.key(PREFIX, index), bodies.get(index)));
-            Filling.put(store, FIRST, first);
+            ParallelWorkers.run(AT_ONCE.getLast(), OBJECTS, index -> BucketFiller.put(store, ThroughputTurn.key(PREFIX, index), bodies.get(index)));
+            BucketFiller.put(store, FIRST, first);
         }
     }
 
     /** From before the start of a JVM until it has read an object of 64 KiB. */
-    Section first(Way way) throws IOException, InterruptedException {
+    ReportSection first(ServerRoute way) throws IOException, InterruptedException {
         Sample alone = new Sample();
-        Map<Transport, Sample> millis = new EnumMap<>(Transport.class);
+        Map<TransportCandidate, Sample> millis = new EnumMap<>(TransportCandidate.class);
         int starts = 2 * settings.rounds() - 1;
         for (int round = 0; round < starts; round++) {
             workplace.say("transports, new processes, round " + (round + 1) + " of " + starts);
             alone.add(start(way));
-            for (Transport transport : Transport.values()) {
+            for (TransportCandidate transport : TransportCandidate.values()) {
                 millis.computeIfAbsent(transport, _ -> new Sample())
                         .add(start(way, transport.name(), way.endpoint().toString(), way.bucket(), FIRST));
             }
         }
-        Section section = new Section("first-object", "transports: a new process until it has an object of 64 KiB, ms; medians of " + starts,
-                new Section.Column("millis", "ms", 0), new Section.Column("withoutJvmMillis", "without JVM", 0));
+        ReportSection section = new ReportSection("first-object", "transports: a new process until it has an object of 64 KiB, ms; medians of " + starts,
+                new ReportSection.Column("millis", "ms", 0), new ReportSection.Column("withoutJvmMillis", "without JVM", 0));
         section.row("(JVM alone)", alone.median(), 0);
         millis.forEach((transport, sample) -> section.row(transport.label(), sample.median(), sample.median() - alone.median()));
         section.note("the JVM flags of the launcher: C1 alone, the serial collector; no AOT cache. The class path of the benchmarks, for all of them alike");
         return section;
     }
 
-    private double start(Way way, String... arguments) throws IOException {
+    private double start(ServerRoute way, String... arguments) throws IOException {
         long start = System.nanoTime();
-        Workplace.Started started = workplace.start(Workplace.java(Workplace.COMMAND_FLAGS, FirstObject.class, arguments),
+        BucketWorkspace.Started started = workplace.start(BucketWorkspace.java(BucketWorkspace.COMMAND_FLAGS, FirstObjectProcess.class, arguments),
                 workplace.environment(way.credentials()));
         try (BufferedReader out = started.process().inputReader(StandardCharsets.UTF_8)) {
             String line = out.readLine();
@@ -87,12 +87,12 @@ final class TransportsMeasure {
     }
 
     /** How many objects of 32 KiB each transport reads by that way. */
-    Section throughput(Way way) throws IOException {
-        Map<Transport, Conversation> processes = new LinkedHashMap<>();
-        Map<Transport, List<Figures>> figures = new LinkedHashMap<>();
+    ReportSection throughput(ServerRoute way) throws IOException {
+        Map<TransportCandidate, LineProcess> processes = new LinkedHashMap<>();
+        Map<TransportCandidate, List<Figures>> figures = new LinkedHashMap<>();
         try {
-            for (Transport transport : Transport.values()) {
-                processes.put(transport, Conversation.start(workplace, Workplace.java(List.of("-Dhttp.maxConnections=" + AT_ONCE.getLast()),
+            for (TransportCandidate transport : TransportCandidate.values()) {
+                processes.put(transport, LineProcess.start(workplace, BucketWorkspace.java(List.of("-Dhttp.maxConnections=" + AT_ONCE.getLast()),
                         ThroughputProcess.class, transport.name(), way.endpoint().toString(), way.bucket(), PREFIX, Integer.toString(OBJECTS)),
                         workplace.environment(way.credentials())));
                 figures.put(transport, AT_ONCE.stream().map(_ -> new Figures()).toList());
@@ -102,18 +102,18 @@ final class TransportsMeasure {
                 round(way, settings.turnMillis(), processes, figures);
             }
         } finally {
-            for (Conversation process : processes.values()) {
+            for (LineProcess process : processes.values()) {
                 process.close();
             }
         }
         return section(way, figures);
     }
 
-    private void round(Way way, int millis, Map<Transport, Conversation> processes, @Nullable Map<Transport, List<Figures>> figures)
+    private void round(ServerRoute way, int millis, Map<TransportCandidate, LineProcess> processes, @Nullable Map<TransportCandidate, List<Figures>> figures)
             throws IOException {
         workplace.say("transports, " + way.label() + (figures == null ? ": warming up" : ""));
         for (int level = 0; level < AT_ONCE.size(); level++) {
-            for (Map.Entry<Transport, Conversation> each : processes.entrySet()) {
+            for (Map.Entry<TransportCandidate, LineProcess> each : processes.entrySet()) {
                 String[] answer = each.getValue().ask(AT_ONCE.get(level) + " " + millis).split(" ");
                 if (figures != null) {
                     figures.getOrDefault(each.getKey(), List.of()).get(level).add(answer);
@@ -122,13 +122,13 @@ final class TransportsMeasure {
         }
     }
 
-    private Section section(Way way, Map<Transport, List<Figures>> figures) {
-        Section section = new Section("transports-" + way.name(),
+    private ReportSection section(ServerRoute way, Map<TransportCandidate, List<Figures>> figures) {
+        ReportSection section = new ReportSection("transports-" + way.name(),
                 "transports: objects of 32 KiB, " + way.label() + ", so many at once; medians of " + settings.rounds() + " rounds",
-                new Section.Column("p50Micros1", "1: p50 us", 0), new Section.Column("p99Micros1", "p99 us", 0),
-                new Section.Column("perSecond32", "32: /s", 0), new Section.Column("p50Millis32", "p50 ms", 1),
-                new Section.Column("p99Millis32", "p99 ms", 1), new Section.Column("perSecond64", "64: /s", 0),
-                new Section.Column("p50Millis64", "p50 ms", 1), new Section.Column("p99Millis64", "p99 ms", 1));
+                new ReportSection.Column("p50Micros1", "1: p50 us", 0), new ReportSection.Column("p99Micros1", "p99 us", 0),
+                new ReportSection.Column("perSecond32", "32: /s", 0), new ReportSection.Column("p50Millis32", "p50 ms", 1),
+                new ReportSection.Column("p99Millis32", "p99 ms", 1), new ReportSection.Column("perSecond64", "64: /s", 0),
+                new ReportSection.Column("p50Millis64", "p50 ms", 1), new ReportSection.Column("p99Millis64", "p99 ms", 1));
         figures.forEach((transport, levels) -> section.row(transport.label(), levels.get(0).p50.median(), levels.get(0).p99.median(),
                 levels.get(1).rate.median(), levels.get(1).p50.median() / 1e3, levels.get(1).p99.median() / 1e3,
                 levels.get(2).rate.median(), levels.get(2).p50.median() / 1e3, levels.get(2).p99.median() / 1e3));

@@ -1,8 +1,8 @@
 package dev.granary.benchmarks.bucket;
 
-import dev.granary.benchmarks.FileTree;
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.FileTrees;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,15 +20,15 @@ final class WarmMeasure {
     private static final double BYTES_PER_REQUEST = 8 << 20;
     private static final int SPARE_REQUESTS = 10;
 
-    private final Settings settings;
-    private final Workplace workplace;
-    private final Way way;
-    private final Material material;
+    private final BucketSettings settings;
+    private final BucketWorkspace workplace;
+    private final ServerRoute way;
+    private final BucketWorkload material;
     private final long packBytes;
-    private final Map<Filler, Sample> seconds = new LinkedHashMap<>();
-    private final Map<Filler, Sample> requests = new LinkedHashMap<>();
+    private final Map<DirectoryFiller, Sample> seconds = new LinkedHashMap<>();
+    private final Map<DirectoryFiller, Sample> requests = new LinkedHashMap<>();
 
-    WarmMeasure(Settings settings, Workplace workplace, Way way, Material material, long packBytes) {
+    WarmMeasure(BucketSettings settings, BucketWorkspace workplace, ServerRoute way, BucketWorkload material, long packBytes) {
         this.settings = settings;
         this.workplace = workplace;
         this.way = way;
@@ -37,21 +37,21 @@ final class WarmMeasure {
     }
 
     /** Measures, and gives the table. */
-    Section run() throws IOException, InterruptedException {
-        Tools tools = new Tools(workplace, way, material.namespace());
-        List<Filler> objects = tools.objectFillers();
-        List<Filler> loose = tools.looseFillers();
-        WarmCommand command = new WarmCommand(workplace, way, material);
-        try (RunningWarm running = new RunningWarm(workplace, way, material)) {
-            for (int i = 0; i < RunningWarm.UNMEASURED; i++) {
+    ReportSection run() throws IOException, InterruptedException {
+        CopyTools tools = new CopyTools(workplace, way, material.namespace());
+        List<DirectoryFiller> objects = tools.objectFillers();
+        List<DirectoryFiller> loose = tools.looseFillers();
+        WarmCommandFiller command = new WarmCommandFiller(workplace, way, material);
+        try (WarmJvmFiller running = new WarmJvmFiller(workplace, way, material)) {
+            for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
                 turn(running);
             }
-            List<Filler> all = new ArrayList<>(List.of(command));
+            List<DirectoryFiller> all = new ArrayList<>(List.of(command));
             all.addAll(objects);
             all.add(running);
             all.addAll(loose);
             for (int round = 0; round < settings.rounds(); round++) {
-                for (Filler filler : all) {
+                for (DirectoryFiller filler : all) {
                     play(filler);
                 }
                 Collections.rotate(all, 1); // nobody always follows the same one
@@ -60,40 +60,40 @@ final class WarmMeasure {
         }
     }
 
-    private void play(Filler filler) throws IOException, InterruptedException {
+    private void play(DirectoryFiller filler) throws IOException, InterruptedException {
         workplace.say("warm, " + way.label() + ": " + filler.label());
         Optional<Long> before = way.requests();
         seconds.computeIfAbsent(filler, _ -> new Sample()).add(turn(filler));
         Sample counted = requests.computeIfAbsent(filler, _ -> new Sample());
         if (before.isPresent()) {
             counted.add((double) (way.requests().orElseThrow() - before.get()));
-        } else if (filler instanceof WarmCommand command) {
+        } else if (filler instanceof WarmCommandFiller command) {
             counted.add((double) command.requests());
         }
     }
 
     /** One filling, examined and deleted, which is outside of the time. */
-    private double turn(Filler filler) throws IOException, InterruptedException {
+    private double turn(DirectoryFiller filler) throws IOException, InterruptedException {
         Path directory = workplace.path("out");
         double took = filler.fill(directory);
-        if (filler instanceof WarmCommand || filler instanceof RunningWarm) {
-            Installed.requireAll(material, directory);
+        if (filler instanceof WarmCommandFiller || filler instanceof WarmJvmFiller) {
+            DirectoryChecker.requireAll(material, directory);
         } else if (Files.notExists(directory)) {
             throw new IOException(filler.label() + " brought nothing");
         }
-        FileTree.delete(directory);
+        FileTrees.delete(directory);
         return took;
     }
 
-    private Section section(WarmCommand command, RunningWarm running, List<Filler> objects, List<Filler> loose) {
-        Section section = new Section("warm-" + way.name(), "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
-                new Section.Column("seconds", "s", 2), new Section.Column("limitRatio", "/ limit", 2),
-                new Section.Column("megabytesPerSecond", "MB/s", 0), new Section.Column("requests", "requests", 0));
-        Optional<Filler> fastest = objects.stream().min((one, other) -> Double.compare(of(one).median(), of(other).median()));
-        List<Filler> rows = new ArrayList<>(List.of(command, running));
+    private ReportSection section(WarmCommandFiller command, WarmJvmFiller running, List<DirectoryFiller> objects, List<DirectoryFiller> loose) {
+        ReportSection section = new ReportSection("warm-" + way.name(), "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("seconds", "s", 2), new ReportSection.Column("limitRatio", "/ limit", 2),
+                new ReportSection.Column("megabytesPerSecond", "MB/s", 0), new ReportSection.Column("requests", "requests", 0));
+        Optional<DirectoryFiller> fastest = objects.stream().min((one, other) -> Double.compare(of(one).median(), of(other).median()));
+        List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running));
         rows.addAll(objects);
         rows.addAll(loose);
-        for (Filler filler : rows) {
+        for (DirectoryFiller filler : rows) {
             double median = of(filler).median();
             section.row(filler.label(), median, ratio(filler, fastest), packBytes / 1e6 / median, requests(filler));
         }
@@ -110,15 +110,15 @@ final class WarmMeasure {
         return section;
     }
 
-    private Sample of(Filler filler) {
+    private Sample of(DirectoryFiller filler) {
         return seconds.getOrDefault(filler, new Sample());
     }
 
-    private double requests(Filler filler) {
+    private double requests(DirectoryFiller filler) {
         return requests.getOrDefault(filler, new Sample()).median();
     }
 
-    private double ratio(Filler filler, Optional<Filler> fastest) {
+    private double ratio(DirectoryFiller filler, Optional<DirectoryFiller> fastest) {
         return fastest.map(tool -> of(filler).ratioTo(of(tool))).orElse(Double.NaN);
     }
 }

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Report;
+import dev.granary.benchmarks.harness.Report;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
@@ -12,32 +12,32 @@ import java.util.Set;
  * @param workplace where
  * @param report takes the sections
  */
-record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
+record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report report) {
     private static final long SPARE_CAPACITY = 64 << 20;
 
     /** Measures all that is wanted; each section is reported when it is complete. */
     void play() throws Exception {
-        Set<Measure> measures = settings.measures();
-        Material material = Material.workload(settings.seed(), settings.entries());
+        Set<LocalMeasure> measures = settings.measures();
+        LocalWorkload material = LocalWorkload.workload(settings.seed(), settings.entries());
         report.heading(
                 String.format(Locale.ROOT, "Local tier: seed %d, %,d entries of %,d MB (log-normal, median 32 KiB), page cache warm",
                         settings.seed(), material.count(), material.bytes() / 1_000_000),
                 "The candidates take turns in rounds; / raw: median of the ratios within a round. Nothing syncs.",
                 "Every candidate but raw verifies key and CRC-32C of each entry that it gets.");
-        if (measures.contains(Measure.GET) || measures.contains(Measure.PUT) || measures.contains(Measure.OPEN)) {
+        if (measures.contains(LocalMeasure.GET) || measures.contains(LocalMeasure.PUT) || measures.contains(LocalMeasure.OPEN)) {
             filled(material);
         }
-        if (measures.contains(Measure.EVICT)) {
+        if (measures.contains(LocalMeasure.EVICT)) {
             EvictMeasure evict = new EvictMeasure(settings, workplace);
             evict.run();
             report.add(evict.section());
         }
-        if (measures.contains(Measure.OPEN)) {
+        if (measures.contains(LocalMeasure.OPEN)) {
             OpenMeasure open = new OpenMeasure(settings, workplace);
             open.run();
             report.add(open.section());
         }
-        if (measures.contains(Measure.DRIVER)) {
+        if (measures.contains(LocalMeasure.DRIVER)) {
             DriverMeasure driver = new DriverMeasure(settings, workplace);
             driver.run();
             report.add(driver.section());
@@ -45,14 +45,14 @@ record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
     }
 
     /** What is measured on stores that hold all of the workload. */
-    private void filled(Material material) throws Exception {
+    private void filled(LocalWorkload material) throws Exception {
         Path parent = workplace.directory("filled");
         long capacity = 2 * material.bytes() + SPARE_CAPACITY;
         GetMeasure get = new GetMeasure(settings, workplace);
-        TwoReaders two = new TwoReaders(settings, workplace);
+        TwoProcessReadMeasure two = new TwoProcessReadMeasure(settings, workplace);
         PutMeasure put = new PutMeasure(settings, workplace);
-        boolean gets = settings.measures().contains(Measure.GET);
-        try (OpenStores stores = OpenStores.open(settings.owners(), parent, capacity)) {
+        boolean gets = settings.measures().contains(LocalMeasure.GET);
+        try (OpenCandidates stores = OpenCandidates.open(settings.owners(), parent, capacity)) {
             put.fill(stores, material);
             if (gets) {
                 get.run(stores, material);
@@ -62,10 +62,10 @@ record BenchmarkRun(Settings settings, Workplace workplace, Report report) {
             two.run(parent, capacity);
             report.add(GetSection.of(settings, get, two));
         }
-        if (settings.measures().contains(Measure.PUT)) {
+        if (settings.measures().contains(LocalMeasure.PUT)) {
             report.add(put.section());
         }
-        if (settings.measures().contains(Measure.OPEN)) {
+        if (settings.measures().contains(LocalMeasure.OPEN)) {
             FirstOpenMeasure first = new FirstOpenMeasure(settings, workplace);
             first.run(parent, capacity);
             report.add(first.section());

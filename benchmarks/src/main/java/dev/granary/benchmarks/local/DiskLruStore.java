@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /** DiskLruCache, one value per entry, read into a reused array; one process at a time. */
-final class DiskLruStore implements Store {
+final class DiskLruStore implements CandidateStore {
     private final DiskLruCache cache;
 
     DiskLruStore(Path directory, long capacity) throws IOException {
@@ -17,7 +17,7 @@ final class DiskLruStore implements Store {
     }
 
     @Override
-    public void put(Item item) throws IOException {
+    public void put(WorkloadItem item) throws IOException {
         DiskLruCache.Editor editor = cache.edit(item.id().hash().hex());
         try (OutputStream out = editor.newOutputStream(0)) {
             out.write(item.frame());
@@ -31,15 +31,15 @@ final class DiskLruStore implements Store {
     }
 
     @Override
-    public Reader reader(Candidate how) {
-        byte[] buffer = new byte[Frames.LARGEST];
+    public Reader reader(StoreCandidate how) {
+        byte[] buffer = new byte[EntryFrames.LARGEST];
         MemorySegment memory = MemorySegment.ofArray(buffer);
         return id -> get(id, buffer, memory);
     }
 
     @Override
-    public Candidate owner() {
-        return Candidate.DISK_LRU_CACHE;
+    public StoreCandidate owner() {
+        return StoreCandidate.DISK_LRU_CACHE;
     }
 
     @Override
@@ -57,7 +57,7 @@ final class DiskLruStore implements Store {
             if (in.readNBytes(buffer, 0, length) != length) {
                 throw new IOException(id + " is cut");
             }
-            return Frames.verified(memory.asSlice(0, length), id);
+            return EntryFrames.verified(memory.asSlice(0, length), id);
         }
     }
 }

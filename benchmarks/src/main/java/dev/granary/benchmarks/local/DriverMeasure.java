@@ -1,8 +1,7 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.DriverCaches;
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
@@ -10,6 +9,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.gpu.KernelDescriptor;
@@ -32,19 +32,19 @@ final class DriverMeasure {
     private static final int LOOKUPS = 20; // of one kernel, for each of the driver's loads
     private static final double GOAL_PERCENT = 0.5;
 
-    private final Settings settings;
-    private final Workplace workplace;
-    private final Section section = new Section("driver", "a verified hit against the driver's load from binary; medians",
-            new Section.Column("kibibytes", "KiB", 0), new Section.Column("hitMicros", "hit us", 2),
-            new Section.Column("driverMicros", "driver us", 0), new Section.Column("percent", "hit %", 3));
+    private final LocalSettings settings;
+    private final LocalWorkspace workplace;
+    private final ReportSection section = new ReportSection("driver", "a verified hit against the driver's load from binary; medians",
+            new ReportSection.Column("kibibytes", "KiB", 0), new ReportSection.Column("hitMicros", "hit us", 2),
+            new ReportSection.Column("driverMicros", "driver us", 0), new ReportSection.Column("percent", "hit %", 3));
     private double worst = Double.NaN;
 
-    DriverMeasure(Settings settings, Workplace workplace) {
+    DriverMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
 
-    Section section() {
+    ReportSection section() {
         section.goal(new Goal("hit, % of the driver's load, worst kernel", Goal.Bound.AT_MOST, GOAL_PERCENT, worst));
         return section;
     }
@@ -54,12 +54,12 @@ final class DriverMeasure {
             section.note("not measured: there is no OpenCL device here");
             return;
         }
-        if (DriverCaches.remedy().isPresent()) {
-            section.note("not measured. " + DriverCaches.remedy().get());
+        if (DriverCacheSettings.remedy().isPresent()) {
+            section.note("not measured. " + DriverCacheSettings.remedy().get());
             return;
         }
         section.note("driver: " + OpenCl.devices().getFirst() + "; its load is create program, build, create kernels. "
-                + "The drivers' own caches are off: " + DriverCaches.OFF);
+                + "The drivers' own caches are off: " + DriverCacheSettings.ONE_THREAD);
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 LocalTier tier = LocalTier.open(LocalTierConfig.builder(workplace.directory("driver").resolve("tier")).build())) {
             for (DemoKernel kernel : DemoKernels.all()) {

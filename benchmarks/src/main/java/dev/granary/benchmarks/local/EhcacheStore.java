@@ -11,7 +11,7 @@ import org.ehcache.config.builders.ResourcePoolsBuilder;
 import org.ehcache.config.units.MemoryUnit;
 
 /** Ehcache 3 with its disk tier alone, of byte arrays; one process at a time. */
-final class EhcacheStore implements Store {
+final class EhcacheStore implements CandidateStore {
     private static final String NAME = "entries";
 
     private final PersistentCacheManager manager;
@@ -27,7 +27,7 @@ final class EhcacheStore implements Store {
     }
 
     @Override
-    public void put(Item item) {
+    public void put(WorkloadItem item) {
         cache.put(item.id().hash().hex(), item.frame());
     }
 
@@ -37,16 +37,16 @@ final class EhcacheStore implements Store {
     }
 
     @Override
-    public Reader reader(Candidate how) {
+    public Reader reader(StoreCandidate how) {
         return id -> {
             byte[] frame = cache.get(id.hash().hex());
-            return frame == null ? Reader.ABSENT : Frames.verified(MemorySegment.ofArray(frame), id);
+            return frame == null ? Reader.ABSENT : EntryFrames.verified(MemorySegment.ofArray(frame), id);
         };
     }
 
     @Override
-    public Candidate owner() {
-        return Candidate.EHCACHE;
+    public StoreCandidate owner() {
+        return StoreCandidate.EHCACHE;
     }
 
     @Override

@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,14 +23,14 @@ final class EvictMeasure {
     private static final double RATE_GOAL = 1.5;
     private static final double DISK_GOAL = 1.10;
 
-    private final Settings settings;
-    private final Workplace workplace;
-    private final Map<Candidate, Bounded> stores = new EnumMap<>(Candidate.class);
+    private final LocalSettings settings;
+    private final LocalWorkspace workplace;
+    private final Map<StoreCandidate, CapacityBoundedStore> stores = new EnumMap<>(StoreCandidate.class);
     private final Rounds rates = new Rounds();
     private final Rounds diskToLive = new Rounds();
     private final Rounds hitPercents = new Rounds();
 
-    EvictMeasure(Settings settings, Workplace workplace) {
+    EvictMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
@@ -38,10 +38,10 @@ final class EvictMeasure {
     void run() throws IOException, InterruptedException {
         Path parent = workplace.directory("evict");
         int filling = Math.max(1, settings.entries() / FRACTION);
-        Material material = Material.workload(settings.seed(), filling + settings.entries());
-        long capacity = Material.workload(settings.seed(), filling).bytes();
-        for (Candidate owner : settings.owners()) {
-            stores.put(owner, new Bounded(owner, owner.open(parent, capacity), capacity));
+        LocalWorkload material = LocalWorkload.workload(settings.seed(), filling + settings.entries());
+        long capacity = LocalWorkload.workload(settings.seed(), filling).bytes();
+        for (StoreCandidate owner : settings.owners()) {
+            stores.put(owner, new CapacityBoundedStore(owner, owner.open(parent, capacity), capacity));
         }
         fill(material, filling);
         Zipf zipf = new Zipf(filling, new SplittableRandom(settings.seed()));
@@ -49,45 +49,45 @@ final class EvictMeasure {
             workplace.say("put and evict, round " + (round + 1) + " of " + settings.rounds());
             int from = filling + (int) ((long) settings.entries() * round / settings.rounds());
             int to = filling + (int) ((long) settings.entries() * (round + 1) / settings.rounds());
-            List<Item> items = material.items(from, to);
+            List<WorkloadItem> items = material.items(from, to);
             List<Id> asked = new ArrayList<>();
             for (int i = from; i < to; i++) {
-                asked.add(Material.id(i - zipf.next()));
+                asked.add(LocalWorkload.id(i - zipf.next()));
             }
-            for (Candidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
-                Bounded store = of(owner);
+            for (StoreCandidate owner : Rounds.turn(settings.owners(), settings.seed(), round)) {
+                CapacityBoundedStore store = of(owner);
                 rates.add(owner, putsPerSecond(store, items, asked));
                 sample(owner, parent);
                 workplace.settle();
             }
         }
-        for (Bounded store : stores.values()) {
+        for (CapacityBoundedStore store : stores.values()) {
             store.close();
         }
     }
 
-    Section section() {
-        Section section = new Section("evict", "put + evict + get on a full store; medians of " + settings.rounds() + " rounds",
-                new Section.Column("putsPerSecond", "puts/s", 0), new Section.Column("ratio", "/ raw", 2),
-                new Section.Column("diskToLiveMax", "disk/live max", 2), new Section.Column("diskToLiveLast", "last", 2),
-                new Section.Column("hitPercent", "gets hit %", 1));
-        for (Candidate owner : settings.owners()) {
+    ReportSection section() {
+        ReportSection section = new ReportSection("evict", "put + evict + get on a full store; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("putsPerSecond", "puts/s", 0), new ReportSection.Column("ratio", "/ raw", 2),
+                new ReportSection.Column("diskToLiveMax", "disk/live max", 2), new ReportSection.Column("diskToLiveLast", "last", 2),
+                new ReportSection.Column("hitPercent", "gets hit %", 1));
+        for (StoreCandidate owner : settings.owners()) {
             section.row(owner.label(), rates.median(owner), rates.ratioToRaw(owner), diskToLive.max(owner), diskToLive.last(owner),
                     hitPercents.last(owner));
         }
-        section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(Candidate.TIER)));
-        section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(Candidate.TIER)));
+        section.goal(new Goal("put + evict, rate / raw", Goal.Bound.AT_LEAST, RATE_GOAL, rates.ratioToRaw(StoreCandidate.TIER)));
+        section.goal(new Goal("disk / live, largest sample", Goal.Bound.AT_MOST, DISK_GOAL, diskToLive.max(StoreCandidate.TIER)));
         section.note("disk is what the file system allocated (du), live the frames that still hit; sampled after each round, as soon as the disk does not change while they are counted. "
                 + "The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc, oldest use first, by a list in memory");
         return section;
     }
 
-    private void fill(Material material, int filling) throws IOException, InterruptedException {
+    private void fill(LocalWorkload material, int filling) throws IOException, InterruptedException {
         for (int from = 0; from < filling; from += PART) {
             workplace.say("filling before put and evict, " + from + " of " + filling);
-            List<Item> items = material.items(from, Math.min(filling, from + PART));
-            for (Bounded store : stores.values()) {
-                for (Item item : items) {
+            List<WorkloadItem> items = material.items(from, Math.min(filling, from + PART));
+            for (CapacityBoundedStore store : stores.values()) {
+                for (WorkloadItem item : items) {
                     store.put(item);
                 }
             }
@@ -95,7 +95,7 @@ final class EvictMeasure {
         workplace.settle();
     }
 
-    private static double putsPerSecond(Bounded store, List<Item> items, List<Id> asked) throws IOException {
+    private static double putsPerSecond(CapacityBoundedStore store, List<WorkloadItem> items, List<Id> asked) throws IOException {
         long start = System.nanoTime();
         for (int i = 0; i < items.size(); i++) {
             store.put(items.get(i));
@@ -104,20 +104,20 @@ final class EvictMeasure {
         return items.size() * 1e9 / (System.nanoTime() - start);
     }
 
-    private void sample(Candidate owner, Path parent) throws IOException, InterruptedException {
+    private void sample(StoreCandidate owner, Path parent) throws IOException, InterruptedException {
         long before;
         long live;
-        long after = Workplace.allocatedBytes(owner.directory(parent));
+        long after = LocalWorkspace.allocatedBytes(owner.directory(parent));
         do { // what evicts in the background would be seen with the disk of before and the entries of after
             before = after;
             live = of(owner).liveBytes();
-            after = Workplace.allocatedBytes(owner.directory(parent));
+            after = LocalWorkspace.allocatedBytes(owner.directory(parent));
         } while (Math.abs(after - before) > before / STEADY_FRACTION);
         diskToLive.add(owner, (double) after / live);
         hitPercents.add(owner, of(owner).hitPercent());
     }
 
-    private Bounded of(Candidate owner) {
+    private CapacityBoundedStore of(StoreCandidate owner) {
         return Objects.requireNonNull(stores.get(owner));
     }
 }

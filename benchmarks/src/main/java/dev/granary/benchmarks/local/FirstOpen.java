@@ -11,15 +11,15 @@ final class FirstOpen {
     /** Arguments: where native libraries go, parent directory, candidate, capacity. */
     public static void main(String[] arguments) throws IOException {
         Path parent = Path.of(arguments[1]);
-        Candidate candidate = Candidate.valueOf(arguments[2]);
+        StoreCandidate candidate = StoreCandidate.valueOf(arguments[2]);
         long capacity = Long.parseLong(arguments[3]);
-        Id id = Material.id(0);
+        Id id = LocalWorkload.id(0);
         long start = System.nanoTime();
         NativeLibraries.unpackInto(Path.of(arguments[0]));
-        try (Store store = candidate.open(parent, capacity); Store.Reader reader = store.reader(candidate)) {
+        try (CandidateStore store = candidate.open(parent, capacity); CandidateStore.Reader reader = store.reader(candidate)) {
             long found = reader.get(id);
             double millis = (System.nanoTime() - start) / 1e6;
-            if (found == Store.Reader.ABSENT) {
+            if (found == CandidateStore.Reader.ABSENT) {
                 throw new IOException("no hit");
             }
             System.out.println(millis);

@@ -2,8 +2,8 @@ package dev.granary.benchmarks.local;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -12,11 +12,11 @@ import java.nio.file.Path;
 final class FirstOpenMeasure {
     private static final double GOAL_MILLIS = 100;
 
-    private final Settings settings;
-    private final Workplace workplace;
+    private final LocalSettings settings;
+    private final LocalWorkspace workplace;
     private final Rounds millis = new Rounds();
 
-    FirstOpenMeasure(Settings settings, Workplace workplace) {
+    FirstOpenMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
@@ -25,23 +25,23 @@ final class FirstOpenMeasure {
     void run(Path parent, long capacity) throws IOException, InterruptedException {
         for (int round = 0; round < settings.rounds(); round++) {
             workplace.say("first open in a new JVM, round " + (round + 1) + " of " + settings.rounds());
-            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
+            for (StoreCandidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
                 millis.add(candidate, start(candidate, parent, capacity));
             }
         }
     }
 
-    Section section() {
-        Section section = new Section("first-open", "first open and first get in a new JVM, start of the JVM apart; medians of "
-                + settings.rounds(), new Section.Column("millis", "ms", 0), new Section.Column("ratio", "/ raw", 2));
-        for (Candidate candidate : settings.candidates()) {
+    ReportSection section() {
+        ReportSection section = new ReportSection("first-open", "first open and first get in a new JVM, start of the JVM apart; medians of "
+                + settings.rounds(), new ReportSection.Column("millis", "ms", 0), new ReportSection.Column("ratio", "/ raw", 2));
+        for (StoreCandidate candidate : settings.candidates()) {
             section.row(candidate.label(), millis.median(candidate), millis.ratioToRaw(candidate));
         }
-        section.goal(new Goal("first open in a new JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, millis.median(Candidate.TIER)));
+        section.goal(new Goal("first open in a new JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, millis.median(StoreCandidate.TIER)));
         return section;
     }
 
-    private double start(Candidate candidate, Path parent, long capacity) throws IOException, InterruptedException {
+    private double start(StoreCandidate candidate, Path parent, long capacity) throws IOException, InterruptedException {
         Process process = workplace.start(FirstOpen.class, parent.toString(), candidate.name(), Long.toString(capacity));
         try (BufferedReader out = process.inputReader(UTF_8)) {
             String line = out.readLine();

@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -17,23 +17,23 @@ final class GetMeasure {
     private static final int WARM_ROUNDS = 3;
     private static final int LEAST_GETS = 2000;
 
-    private final Settings settings;
-    private final Workplace workplace;
+    private final LocalSettings settings;
+    private final LocalWorkspace workplace;
     private final Rounds all = new Rounds();
     private final Rounds allProcessor = new Rounds();
     private final Rounds typical = new Rounds();
     private final Rounds twoThreads = new Rounds();
     private @Nullable MemoryLimit limit;
 
-    GetMeasure(Settings settings, Workplace workplace) {
+    GetMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
     }
 
-    void run(OpenStores stores, Material material) throws IOException, InterruptedException {
-        Map<Candidate, List<Store.Reader>> readers = new EnumMap<>(Candidate.class);
-        for (Candidate candidate : settings.candidates()) {
-            Store store = stores.of(candidate);
+    void run(OpenCandidates stores, LocalWorkload material) throws IOException, InterruptedException {
+        Map<StoreCandidate, List<CandidateStore.Reader>> readers = new EnumMap<>(StoreCandidate.class);
+        for (StoreCandidate candidate : settings.candidates()) {
+            CandidateStore store = stores.of(candidate);
             readers.put(candidate, List.of(store.reader(candidate), store.reader(candidate)));
         }
         MemoryLimit memory = new MemoryLimit(workplace.directory("limit"), material.sizes(), settings.seed());
@@ -45,8 +45,8 @@ final class GetMeasure {
             List<Id> order = shuffled(ids, 2L * round);
             List<Id> other = shuffled(ids, 2L * round + 1);
             List<Id> typicalOrder = shuffled(typicalIds, round);
-            for (Candidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
-                List<Store.Reader> own = Objects.requireNonNull(readers.get(candidate));
+            for (StoreCandidate candidate : Rounds.turn(settings.candidates(), settings.seed(), round)) {
+                List<CandidateStore.Reader> own = Objects.requireNonNull(readers.get(candidate));
                 long before = OutsideHeap.bytes();
                 Stopwatch.Micros allMicros = microsEach(order, own.getFirst());
                 double typicalMicros = typicalOrder.isEmpty() ? Double.NaN : microsEach(typicalOrder, own.getFirst()).wall();
@@ -60,10 +60,10 @@ final class GetMeasure {
                     twoThreads.add(candidate, threadMicros);
                 }
             }
-            memory.round(round, round < WARM_ROUNDS ? Double.NaN : all.last(Candidate.RAW));
+            memory.round(round, round < WARM_ROUNDS ? Double.NaN : all.last(StoreCandidate.RAW));
         }
-        for (List<Store.Reader> own : readers.values()) {
-            for (Store.Reader reader : own) {
+        for (List<CandidateStore.Reader> own : readers.values()) {
+            for (CandidateStore.Reader reader : own) {
                 reader.close();
             }
         }
@@ -71,14 +71,14 @@ final class GetMeasure {
     }
 
     /** Adds what no store can be faster than. */
-    void limitRow(Section section) {
+    void limitRow(ReportSection section) {
         if (limit != null) {
             limit.row(section);
         }
     }
 
     /** The figures of a candidate: in the order of the columns of {@link GetSection}. */
-    double[] figures(Candidate candidate) {
+    double[] figures(StoreCandidate candidate) {
         return new double[] {
             all.median(candidate), all.ratioToRaw(candidate), allProcessor.ratioToRaw(candidate),
             typical.median(candidate), typical.ratioToRaw(candidate), twoThreads.median(candidate), twoThreads.ratioToRaw(candidate)
@@ -86,13 +86,13 @@ final class GetMeasure {
     }
 
     double ratioOfTier() {
-        return all.ratioToRaw(Candidate.TIER);
+        return all.ratioToRaw(StoreCandidate.TIER);
     }
 
-    private static Stopwatch.Micros microsEach(List<Id> ids, Store.Reader reader) throws IOException {
+    private static Stopwatch.Micros microsEach(List<Id> ids, CandidateStore.Reader reader) throws IOException {
         Stopwatch stopwatch = new Stopwatch();
         for (Id id : ids) {
-            if (reader.get(id) == Store.Reader.ABSENT) {
+            if (reader.get(id) == CandidateStore.Reader.ABSENT) {
                 throw new IOException("no hit: " + id);
             }
         }
@@ -100,7 +100,7 @@ final class GetMeasure {
     }
 
     /** The mean of two threads that read at once, each in its own order. */
-    private static double microsOfTwo(List<Store.Reader> readers, List<Id> order, List<Id> other) throws IOException, InterruptedException {
+    private static double microsOfTwo(List<CandidateStore.Reader> readers, List<Id> order, List<Id> other) throws IOException, InterruptedException {
         double[] micros = new double[1];
         List<IOException> problems = Collections.synchronizedList(new ArrayList<>());
         Thread second = Thread.ofPlatform().start(() -> {

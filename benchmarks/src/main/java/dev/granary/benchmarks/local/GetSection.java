@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.util.Arrays;
 
 /** The table of the look-ups. */
@@ -11,14 +11,14 @@ final class GetSection {
 
     private GetSection() {}
 
-    static Section of(Settings settings, GetMeasure get, TwoReaders two) {
-        Section section = new Section("get", "get, mean of an entry; medians of " + settings.rounds() + " rounds",
-                new Section.Column("allMicros", "all us", 1), new Section.Column("allRatio", "/ raw", 2),
-                new Section.Column("allProcessorRatio", "cpu / raw", 2),
-                new Section.Column("typicalMicros", "32K us", 1), new Section.Column("typicalRatio", "/ raw", 2),
-                new Section.Column("twoThreadsMicros", "2 thr us", 1), new Section.Column("twoThreadsRatio", "/ raw", 2),
-                new Section.Column("twoProcesses", "2 proc x", 2, "no"));
-        for (Candidate candidate : settings.candidates()) {
+    static ReportSection of(LocalSettings settings, GetMeasure get, TwoProcessReadMeasure two) {
+        ReportSection section = new ReportSection("get", "get, mean of an entry; medians of " + settings.rounds() + " rounds",
+                new ReportSection.Column("allMicros", "all us", 1), new ReportSection.Column("allRatio", "/ raw", 2),
+                new ReportSection.Column("allProcessorRatio", "cpu / raw", 2),
+                new ReportSection.Column("typicalMicros", "32K us", 1), new ReportSection.Column("typicalRatio", "/ raw", 2),
+                new ReportSection.Column("twoThreadsMicros", "2 thr us", 1), new ReportSection.Column("twoThreadsRatio", "/ raw", 2),
+                new ReportSection.Column("twoProcesses", "2 proc x", 2, "no"));
+        for (StoreCandidate candidate : settings.candidates()) {
             double[] figures = get.figures(candidate);
             double[] all = Arrays.copyOf(figures, figures.length + 1);
             all[figures.length] = two.speedup(candidate);
@@ -26,7 +26,7 @@ final class GetSection {
         }
         get.limitRow(section);
         section.goal(new Goal("get / raw, all sizes", Goal.Bound.AT_MOST, RATIO_GOAL, get.ratioOfTier()));
-        section.goal(new Goal("two reading processes x one", Goal.Bound.AT_LEAST, READERS_GOAL, two.speedup(Candidate.TIER)));
+        section.goal(new Goal("two reading processes x one", Goal.Bound.AT_LEAST, READERS_GOAL, two.speedup(StoreCandidate.TIER)));
         section.note("all: all sizes; cpu: the processor time of the same, without what others took of the machine. 32K: entries of about 32 KiB. 2 thr: all sizes, for each of two threads of one process. "
                 + "2 proc: gets of two processes together, times those of one; no: two processes cannot share it. "
                 + "(copied): what no store that hands on a verified copy can be faster than: as many bytes, copied from a mapping into a warm buffer and checksummed there");

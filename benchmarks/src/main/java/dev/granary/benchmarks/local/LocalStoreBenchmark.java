@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Report;
+import dev.granary.benchmarks.harness.Report;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -48,12 +48,12 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
 
     @Option(names = "--only", paramLabel = "MEASURE", split = ",", converter = MeasureName.class,
             description = "what to measure: get, put, evict, open, driver; default all")
-    private @Nullable List<Measure> only;
+    private @Nullable List<LocalMeasure> only;
 
     @Option(names = "--candidates", paramLabel = "NAME", split = ",", converter = CandidateName.class,
             description = "what to compare with raw: raw-verified, tier, tier-kept, lmdb, lmdb-copied, rocksdb, sqlite, ehcache, "
                     + "disklrucache, rfc; default all")
-    private @Nullable List<Candidate> candidates;
+    private @Nullable List<StoreCandidate> candidates;
 
     @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
@@ -84,10 +84,10 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Settings settings = settings();
+        LocalSettings settings = settings();
         Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
         Report report = new Report(settings.figures(), spec.commandLine().getOut());
-        try (Workplace workplace = Workplace.in(parent, spec.commandLine().getErr())) {
+        try (LocalWorkspace workplace = LocalWorkspace.in(parent, spec.commandLine().getErr())) {
             new BenchmarkRun(settings, workplace, report).play();
         }
         report.goals("goals of the local tier");
@@ -97,7 +97,7 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
         return 0;
     }
 
-    private Settings settings() {
+    private LocalSettings settings() {
         requireAtLeast("--entries", entries, LEAST_ENTRIES);
         requireAtLeast("--open-entries", openEntries, 1);
         requireAtLeast("--rounds", rounds, 1);
@@ -107,12 +107,12 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
         if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
             throw wrong("--json must name a file in a directory that exists: " + json);
         }
-        List<Candidate> wanted = candidates == null ? List.of(Candidate.values()) : candidates;
-        List<Candidate> ordered = Stream.of(Candidate.values())
-                .filter(candidate -> candidate == Candidate.RAW || wanted.contains(candidate))
+        List<StoreCandidate> wanted = candidates == null ? List.of(StoreCandidate.values()) : candidates;
+        List<StoreCandidate> ordered = Stream.of(StoreCandidate.values())
+                .filter(candidate -> candidate == StoreCandidate.RAW || wanted.contains(candidate))
                 .toList();
-        Set<Measure> measures = only == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(only);
-        return new Settings(seed, entries, openEntries, rounds, measures, ordered);
+        Set<LocalMeasure> measures = only == null ? EnumSet.allOf(LocalMeasure.class) : EnumSet.copyOf(only);
+        return new LocalSettings(seed, entries, openEntries, rounds, measures, ordered);
     }
 
     private void requireAtLeast(String option, int value, int least) {
@@ -125,17 +125,17 @@ public final class LocalStoreBenchmark implements Callable<Integer> {
         return new ParameterException(spec.commandLine(), message);
     }
 
-    private static final class MeasureName implements ITypeConverter<Measure> {
+    private static final class MeasureName implements ITypeConverter<LocalMeasure> {
         @Override
-        public Measure convert(String value) {
-            return known(Measure.ofLabel(value), value, Stream.of(Measure.values()).map(Measure::label).toList());
+        public LocalMeasure convert(String value) {
+            return known(LocalMeasure.ofLabel(value), value, Stream.of(LocalMeasure.values()).map(LocalMeasure::label).toList());
         }
     }
 
-    private static final class CandidateName implements ITypeConverter<Candidate> {
+    private static final class CandidateName implements ITypeConverter<StoreCandidate> {
         @Override
-        public Candidate convert(String value) {
-            return known(Candidate.ofLabel(value), value, Stream.of(Candidate.values()).map(Candidate::label).toList());
+        public StoreCandidate convert(String value) {
+            return known(StoreCandidate.ofLabel(value), value, Stream.of(StoreCandidate.values()).map(StoreCandidate::label).toList());
         }
     }
 

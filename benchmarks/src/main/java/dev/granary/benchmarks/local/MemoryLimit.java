@@ -1,6 +1,6 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -26,7 +26,7 @@ final class MemoryLimit implements AutoCloseable {
 
     private final Arena arena = Arena.ofShared();
     private final List<MemorySegment> places = new ArrayList<>();
-    private final MemorySegment buffer = MemorySegment.ofBuffer(Frames.buffer());
+    private final MemorySegment buffer = MemorySegment.ofBuffer(EntryFrames.buffer());
     private final List<Double> copied = new ArrayList<>();
     private final List<Double> copiedToRaw = new ArrayList<>();
 
@@ -87,7 +87,7 @@ final class MemoryLimit implements AutoCloseable {
     }
 
     /** Adds its row. */
-    void row(Section section) {
+    void row(ReportSection section) {
         section.row("(copied)", Rounds.median(copied), Rounds.median(copiedToRaw));
     }
 

@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.local;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.Id;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,35 +15,35 @@ final class OpenMeasure {
     private static final int PART = 50_000;
     private static final double GOAL_MILLIS = 1;
 
-    private final Settings settings;
-    private final Workplace workplace;
-    private final List<Candidate> owners;
+    private final LocalSettings settings;
+    private final LocalWorkspace workplace;
+    private final List<StoreCandidate> owners;
     private final Rounds opened = new Rounds();
     private final Rounds got = new Rounds();
 
-    OpenMeasure(Settings settings, Workplace workplace) {
+    OpenMeasure(LocalSettings settings, LocalWorkspace workplace) {
         this.settings = settings;
         this.workplace = workplace;
-        this.owners = settings.owners().stream().filter(owner -> owner == Candidate.TIER || owner == Candidate.LMDB).toList();
+        this.owners = settings.owners().stream().filter(owner -> owner == StoreCandidate.TIER || owner == StoreCandidate.LMDB).toList();
     }
 
     void run() throws IOException, InterruptedException {
         Path parent = workplace.directory("open");
-        Material material = Material.tiny(settings.seed(), settings.openEntries());
-        for (Candidate owner : owners) {
+        LocalWorkload material = LocalWorkload.tiny(settings.seed(), settings.openEntries());
+        for (StoreCandidate owner : owners) {
             fill(owner, parent, material);
         }
         workplace.settle();
         SplittableRandom random = new SplittableRandom(settings.seed());
         for (int round = 0; round < WARM_ROUNDS + 3 * settings.rounds(); round++) {
-            Id id = Material.id(random.nextInt(material.count()));
-            for (Candidate owner : Rounds.turn(owners, settings.seed(), round)) {
+            Id id = LocalWorkload.id(random.nextInt(material.count()));
+            for (StoreCandidate owner : Rounds.turn(owners, settings.seed(), round)) {
                 long start = System.nanoTime();
-                try (Store store = owner.open(parent, capacity()); Store.Reader reader = store.reader(owner)) {
+                try (CandidateStore store = owner.open(parent, capacity()); CandidateStore.Reader reader = store.reader(owner)) {
                     long open = System.nanoTime();
                     long found = reader.get(id);
                     long end = System.nanoTime();
-                    if (found == Store.Reader.ABSENT) {
+                    if (found == CandidateStore.Reader.ABSENT) {
                         throw new IOException(owner.label() + ": no hit: " + id);
                     }
                     if (round >= WARM_ROUNDS) {
@@ -55,19 +55,19 @@ final class OpenMeasure {
         }
     }
 
-    Section section() {
-        Section section = new Section("open", String.format(Locale.ROOT,
+    ReportSection section() {
+        ReportSection section = new ReportSection("open", String.format(Locale.ROOT,
                 "open a store of %,d tiny entries in a warm JVM, and the first get; medians", settings.openEntries()),
-                new Section.Column("openMillis", "open ms", 3), new Section.Column("openAndGetMillis", "open + get ms", 3));
-        for (Candidate owner : owners) {
+                new ReportSection.Column("openMillis", "open ms", 3), new ReportSection.Column("openAndGetMillis", "open + get ms", 3));
+        for (StoreCandidate owner : owners) {
             section.row(owner.label(), opened.median(owner), got.median(owner));
         }
-        section.goal(new Goal("open + first get, warm JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, got.median(Candidate.TIER)));
+        section.goal(new Goal("open + first get, warm JVM, ms", Goal.Bound.AT_MOST, GOAL_MILLIS, got.median(StoreCandidate.TIER)));
         return section;
     }
 
-    private void fill(Candidate owner, Path parent, Material material) throws IOException {
-        try (Store store = owner.open(parent, capacity())) {
+    private void fill(StoreCandidate owner, Path parent, LocalWorkload material) throws IOException {
+        try (CandidateStore store = owner.open(parent, capacity())) {
             for (int from = 0; from < material.count(); from += PART) {
                 workplace.say("filling " + owner.label() + " with tiny entries, " + from + " of " + material.count());
                 int to = Math.min(material.count(), from + PART);

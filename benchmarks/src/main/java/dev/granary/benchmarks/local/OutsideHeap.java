@@ -21,8 +21,8 @@ final class OutsideHeap {
     }
 
     /** Has the entries of the tier collected and their memory given back, so that nobody pays for it in the next candidate's turn. */
-    static void letGo(Candidate candidate, long before) {
-        if (candidate.owner() != Candidate.TIER || bytes() <= before) {
+    static void letGo(StoreCandidate candidate, long before) {
+        if (candidate.owner() != StoreCandidate.TIER || bytes() <= before) {
             return;
         }
         System.gc();

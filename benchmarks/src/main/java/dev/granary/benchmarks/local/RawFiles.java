@@ -14,7 +14,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /** A file per entry, written aside and renamed, read into one buffer again and again. */
-final class RawFiles implements Store {
+final class RawFiles implements CandidateStore {
     private final Path directory;
     private final Path aside;
     private final Set<String> shards = new HashSet<>();
@@ -25,7 +25,7 @@ final class RawFiles implements Store {
     }
 
     @Override
-    public void put(Item item) throws IOException {
+    public void put(WorkloadItem item) throws IOException {
         String hex = item.id().hash().hex();
         if (shards.add(hex.substring(0, 2))) {
             Files.createDirectories(directory.resolve(hex.substring(0, 2)));
@@ -40,15 +40,15 @@ final class RawFiles implements Store {
     }
 
     @Override
-    public Reader reader(Candidate how) {
-        ByteBuffer buffer = Frames.buffer();
+    public Reader reader(StoreCandidate how) {
+        ByteBuffer buffer = EntryFrames.buffer();
         MemorySegment memory = MemorySegment.ofBuffer(buffer);
-        return how == Candidate.RAW_VERIFIED ? id -> verified(id, buffer, memory) : id -> read(id, buffer);
+        return how == StoreCandidate.RAW_VERIFIED ? id -> verified(id, buffer, memory) : id -> read(id, buffer);
     }
 
     @Override
-    public Candidate owner() {
-        return Candidate.RAW;
+    public StoreCandidate owner() {
+        return StoreCandidate.RAW;
     }
 
     @Override
@@ -56,7 +56,7 @@ final class RawFiles implements Store {
 
     private long verified(Id id, ByteBuffer buffer, MemorySegment memory) throws IOException {
         long length = read(id, buffer);
-        return length == Reader.ABSENT ? length : Frames.verified(memory.asSlice(0, length), id);
+        return length == Reader.ABSENT ? length : EntryFrames.verified(memory.asSlice(0, length), id);
     }
 
     private long read(Id id, ByteBuffer buffer) throws IOException {

@@ -25,11 +25,11 @@ final class ReadingProcess {
     /** Arguments: where native libraries go, parent directory, candidate, capacity, number of entries, seed of the order. */
     public static void main(String[] arguments) throws IOException {
         NativeLibraries.unpackInto(Path.of(arguments[0]));
-        Candidate candidate = Candidate.valueOf(arguments[2]);
-        List<Id> ids = new ArrayList<>(IntStream.range(0, Integer.parseInt(arguments[4])).mapToObj(Material::id).toList());
+        StoreCandidate candidate = StoreCandidate.valueOf(arguments[2]);
+        List<Id> ids = new ArrayList<>(IntStream.range(0, Integer.parseInt(arguments[4])).mapToObj(LocalWorkload::id).toList());
         Collections.shuffle(ids, new Random(Long.parseLong(arguments[5])));
-        try (Store store = candidate.open(Path.of(arguments[1]), Long.parseLong(arguments[3]));
-                Store.Reader reader = store.reader(candidate);
+        try (CandidateStore store = candidate.open(Path.of(arguments[1]), Long.parseLong(arguments[3]));
+                CandidateStore.Reader reader = store.reader(candidate);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             int next = 0;
             for (int i = 0; i < WARM_PASSES * ids.size(); i++) {
@@ -51,8 +51,8 @@ final class ReadingProcess {
         }
     }
 
-    private static int get(Store.Reader reader, List<Id> ids, int next) throws IOException {
-        if (reader.get(ids.get(next)) == Store.Reader.ABSENT) {
+    private static int get(CandidateStore.Reader reader, List<Id> ids, int next) throws IOException {
+        if (reader.get(ids.get(next)) == CandidateStore.Reader.ABSENT) {
             throw new IOException("no hit: " + ids.get(next));
         }
         return (next + 1) % ids.size();

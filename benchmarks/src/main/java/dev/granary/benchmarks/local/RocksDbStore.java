@@ -18,7 +18,7 @@ import org.rocksdb.WriteOptions;
  * RocksDB with values in blob files, whose garbage it collects. Its own checksums are not verified: the frame has one, and with both it
  * would be three times slower.
  */
-final class RocksDbStore implements Store {
+final class RocksDbStore implements CandidateStore {
     private static final long BLOB_FILE_BYTES = 32 << 20;
 
     private final Options options;
@@ -47,7 +47,7 @@ final class RocksDbStore implements Store {
     }
 
     @Override
-    public void put(Item item) throws IOException {
+    public void put(WorkloadItem item) throws IOException {
         try {
             database.put(writing, item.id().hash().bytes(), item.frame());
         } catch (RocksDBException e) {
@@ -65,13 +65,13 @@ final class RocksDbStore implements Store {
     }
 
     @Override
-    public Reader reader(Candidate how) {
+    public Reader reader(StoreCandidate how) {
         return new RocksReader();
     }
 
     @Override
-    public Candidate owner() {
-        return Candidate.ROCKSDB;
+    public StoreCandidate owner() {
+        return StoreCandidate.ROCKSDB;
     }
 
     @Override
@@ -84,7 +84,7 @@ final class RocksDbStore implements Store {
     private final class RocksReader implements Reader {
         private final ReadOptions reading = new ReadOptions().setVerifyChecksums(false);
         private final ByteBuffer key = ByteBuffer.allocateDirect(32);
-        private final ByteBuffer buffer = Frames.buffer();
+        private final ByteBuffer buffer = EntryFrames.buffer();
         private final MemorySegment memory = MemorySegment.ofBuffer(buffer);
 
         @Override
@@ -93,7 +93,7 @@ final class RocksDbStore implements Store {
             buffer.clear();
             try {
                 int length = database.get(reading, key, buffer);
-                return length == RocksDB.NOT_FOUND ? ABSENT : Frames.verified(memory.asSlice(0, length), id);
+                return length == RocksDB.NOT_FOUND ? ABSENT : EntryFrames.verified(memory.asSlice(0, length), id);
             } catch (RocksDBException e) {
                 throw new IOException(e);
             }

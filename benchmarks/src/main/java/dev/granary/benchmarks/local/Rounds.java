@@ -9,21 +9,21 @@ import java.util.Random;
 
 /** What was measured of each candidate, round by round. In each round all candidates take their turn: its values belong together. */
 final class Rounds {
-    private final Map<Candidate, List<Double>> values = new EnumMap<>(Candidate.class);
+    private final Map<StoreCandidate, List<Double>> values = new EnumMap<>(StoreCandidate.class);
 
-    void add(Candidate candidate, double value) {
+    void add(StoreCandidate candidate, double value) {
         values.computeIfAbsent(candidate, _ -> new ArrayList<>()).add(value);
     }
 
     /** The median over the rounds; not a number where there is none. */
-    double median(Candidate candidate) {
+    double median(StoreCandidate candidate) {
         return median(of(candidate));
     }
 
     /** The median over the rounds of the ratio to raw in the same round: what slows a whole round down does not count. */
-    double ratioToRaw(Candidate candidate) {
+    double ratioToRaw(StoreCandidate candidate) {
         List<Double> mine = of(candidate);
-        List<Double> raw = of(Candidate.RAW);
+        List<Double> raw = of(StoreCandidate.RAW);
         List<Double> ratios = new ArrayList<>();
         for (int i = 0; i < Math.min(mine.size(), raw.size()); i++) {
             ratios.add(mine.get(i) / raw.get(i));
@@ -32,17 +32,17 @@ final class Rounds {
     }
 
     /** The largest value. */
-    double max(Candidate candidate) {
+    double max(StoreCandidate candidate) {
         return of(candidate).stream().mapToDouble(Double::doubleValue).max().orElse(Double.NaN);
     }
 
     /** The value of the last round. */
-    double last(Candidate candidate) {
+    double last(StoreCandidate candidate) {
         List<Double> mine = of(candidate);
         return mine.isEmpty() ? Double.NaN : mine.getLast();
     }
 
-    private List<Double> of(Candidate candidate) {
+    private List<Double> of(StoreCandidate candidate) {
         return values.getOrDefault(candidate, List.of());
     }
 
@@ -53,8 +53,8 @@ final class Rounds {
     }
 
     /** The candidates in the order of a round, another one in each: nobody always follows the same one. */
-    static List<Candidate> turn(List<Candidate> candidates, long seed, int round) {
-        List<Candidate> turned = new ArrayList<>(candidates);
+    static List<StoreCandidate> turn(List<StoreCandidate> candidates, long seed, int round) {
+        List<StoreCandidate> turned = new ArrayList<>(candidates);
         Collections.shuffle(turned, new Random(seed * 31 + round));
         return turned;
     }

@@ -15,7 +15,7 @@ import org.sqlite.SQLiteConfig;
  * SQLite with a write-ahead log, nothing synced, pages of 16 KiB, reads mapped. Rows are found by the first 64 bits of the id's hash, its
  * fastest kind of key; the frame tells whether it is the right id. A connection per thread.
  */
-final class SqliteStore implements Store {
+final class SqliteStore implements CandidateStore {
     private static final int PAGE_BYTES = 16 << 10;
     private static final String MAPPED_BYTES = Long.toString(Integer.MAX_VALUE); // the most it was built for
 
@@ -39,7 +39,7 @@ final class SqliteStore implements Store {
     }
 
     @Override
-    public void put(Item item) throws IOException {
+    public void put(WorkloadItem item) throws IOException {
         try {
             insert.setLong(1, name(item.id()));
             insert.setBytes(2, item.frame());
@@ -60,7 +60,7 @@ final class SqliteStore implements Store {
     }
 
     @Override
-    public Reader reader(Candidate how) throws IOException {
+    public Reader reader(StoreCandidate how) throws IOException {
         try {
             return new SqliteReader(connect());
         } catch (SQLException e) {
@@ -69,8 +69,8 @@ final class SqliteStore implements Store {
     }
 
     @Override
-    public Candidate owner() {
-        return Candidate.SQLITE;
+    public StoreCandidate owner() {
+        return StoreCandidate.SQLITE;
     }
 
     @Override
@@ -110,7 +110,7 @@ final class SqliteStore implements Store {
             try {
                 select.setLong(1, name(id));
                 try (ResultSet rows = select.executeQuery()) {
-                    return rows.next() ? Frames.verified(MemorySegment.ofArray(rows.getBytes(1)), id) : ABSENT;
+                    return rows.next() ? EntryFrames.verified(MemorySegment.ofArray(rows.getBytes(1)), id) : ABSENT;
                 }
             } catch (SQLException e) {
                 throw new IOException(e);

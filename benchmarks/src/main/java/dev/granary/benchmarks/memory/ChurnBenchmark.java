@@ -28,19 +28,19 @@ public class ChurnBenchmark {
         @Param("128")
         public int capacity;
 
-        private Key[] keys = {};
+        private BenchmarkKey[] keys = {};
         private int next;
 
         /** Makes the keys. */
         @Setup
         public void fill() {
-            keys = new Key[2 * capacity];
+            keys = new BenchmarkKey[2 * capacity];
             for (int i = 0; i < keys.length; i++) {
-                keys[i] = Key.of(i);
+                keys[i] = BenchmarkKey.of(i);
             }
         }
 
-        Key next() {
+        BenchmarkKey next() {
             next = next + 1 == keys.length ? 0 : next + 1;
             return keys[next];
         }
@@ -49,14 +49,14 @@ public class ChurnBenchmark {
     /** The yardstick: an exact LRU in constant time, behind one lock, with no care for others that build the same. */
     @State(Scope.Benchmark)
     public static class OfLinkedMap {
-        private Map<Key, Object> map = Map.of();
+        private Map<BenchmarkKey, Object> map = Map.of();
 
         /** Opens it. */
         @Setup
         public void open(Asked asked) {
             map = Collections.synchronizedMap(new LinkedHashMap<>(16, 0.75f, true) {
                 @Override
-                protected boolean removeEldestEntry(Map.Entry<Key, Object> eldest) {
+                protected boolean removeEldestEntry(Map.Entry<BenchmarkKey, Object> eldest) {
                     return size() > asked.capacity;
                 }
             });
@@ -66,7 +66,7 @@ public class ChurnBenchmark {
     /** Ours. */
     @State(Scope.Benchmark)
     public static class OfPrimitives {
-        private PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(0);
+        private PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(0);
 
         /** Opens it. */
         @Setup
@@ -78,7 +78,7 @@ public class ChurnBenchmark {
     /** Caffeine, which keeps some of the keys and then has hits: not the same work. */
     @State(Scope.Benchmark)
     public static class OfCaffeine {
-        private com.github.benmanes.caffeine.cache.Cache<Key, Object> cache = Caffeine.newBuilder().build();
+        private com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache = Caffeine.newBuilder().build();
 
         /** Opens it. */
         @Setup
@@ -90,7 +90,7 @@ public class ChurnBenchmark {
     /** A miss. */
     @Benchmark
     public Object linkedMap(OfLinkedMap candidate, Asked asked) {
-        Key key = asked.next();
+        BenchmarkKey key = asked.next();
         Object found = candidate.map.get(key);
         if (found == null) {
             candidate.map.put(key, VALUE);

@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.memory;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -16,17 +16,17 @@ final class ChurnMeasure {
     private static final String OURS = "primitive";
     private static final double GROWTH_GOAL = 1.2;
 
-    private final Settings settings;
+    private final MemorySettings settings;
     private final int rounds;
     private final List<List<Map<String, RunResult>>> results = new ArrayList<>(); // by round, by capacity
 
-    ChurnMeasure(Settings settings) {
+    ChurnMeasure(MemorySettings settings) {
         this.settings = settings;
         this.rounds = (settings.rounds() + 1) / 2;
     }
 
     void run() throws RunnerException {
-        Jmh jmh = new Jmh(settings);
+        JmhRunner jmh = new JmhRunner(settings);
         for (int round = 0; round < rounds; round++) {
             List<Map<String, RunResult>> byCapacity = new ArrayList<>();
             for (int capacity : settings.capacities()) {
@@ -36,11 +36,11 @@ final class ChurnMeasure {
         }
     }
 
-    Section section() {
-        Section section = new Section("churn", "a miss of a full cache that evicts, ns; rounds: " + rounds,
-                new Section.Column("primitive", "primitive", 0), new Section.Column("linkedMap", "linked map", 0),
-                new Section.Column("ratio", "/ linked", 2), new Section.Column("growth", "x first", 2),
-                new Section.Column("caffeine", "caffeine", 0));
+    ReportSection section() {
+        ReportSection section = new ReportSection("churn", "a miss of a full cache that evicts, ns; rounds: " + rounds,
+                new ReportSection.Column("primitive", "primitive", 0), new ReportSection.Column("linkedMap", "linked map", 0),
+                new ReportSection.Column("ratio", "/ linked", 2), new ReportSection.Column("growth", "x first", 2),
+                new ReportSection.Column("caffeine", "caffeine", 0));
         for (int i = 0; i < settings.capacities().size(); i++) {
             section.row(String.format(Locale.ROOT, "%,d of %,d", settings.capacities().get(i), 2 * settings.capacities().get(i)),
                     nanos(i, OURS), nanos(i, YARDSTICK), ratio(i), nanos(i, OURS) / nanos(0, OURS), nanos(i, "caffeine"));
@@ -57,7 +57,7 @@ final class ChurnMeasure {
     }
 
     private double nanos(int index, String method) {
-        return Jmh.undisturbed(results.stream().map(round -> Objects.requireNonNull(round.get(index).get(method), method))
-                .flatMap(Jmh::iterations).mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray());
+        return JmhRunner.undisturbed(results.stream().map(round -> Objects.requireNonNull(round.get(index).get(method), method))
+                .flatMap(JmhRunner::iterations).mapToDouble(iteration -> iteration.getPrimaryResult().getScore()).toArray());
     }
 }

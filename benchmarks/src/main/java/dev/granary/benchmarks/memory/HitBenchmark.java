@@ -2,7 +2,7 @@ package dev.granary.benchmarks.memory;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.cache.CacheBuilder;
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCache;
@@ -43,22 +43,22 @@ public class HitBenchmark {
     }
 
     /** Asks {@code add} to keep all keys. */
-    private static void fill(Consumer<Key> add) {
+    private static void fill(Consumer<BenchmarkKey> add) {
         for (int i = 0; i < KEYS; i++) {
-            add.accept(Key.of(i));
+            add.accept(BenchmarkKey.of(i));
         }
     }
 
     /** The keys that one thread asks for. */
     @State(Scope.Thread)
     public static class Asked {
-        private final Key[] keys = new Key[KEYS];
+        private final BenchmarkKey[] keys = new BenchmarkKey[KEYS];
         private int next;
 
         /** Makes keys of its own. */
         public Asked() {
             for (int i = 0; i < KEYS; i++) {
-                keys[i] = Key.of(i);
+                keys[i] = BenchmarkKey.of(i);
             }
         }
 
@@ -67,7 +67,7 @@ public class HitBenchmark {
             return next;
         }
 
-        Key next() {
+        BenchmarkKey next() {
             return keys[nextIndex()];
         }
     }
@@ -75,7 +75,7 @@ public class HitBenchmark {
     /** The yardstick: a map without bound, order or counters. */
     @State(Scope.Benchmark)
     public static class Yardstick implements Hit {
-        private final ConcurrentHashMap<Key, Object> map = new ConcurrentHashMap<>();
+        private final ConcurrentHashMap<BenchmarkKey, Object> map = new ConcurrentHashMap<>();
 
         /** Fills it. */
         public Yardstick() {
@@ -95,7 +95,7 @@ public class HitBenchmark {
     /** The primitive cache as it is where nobody chose. */
     @State(Scope.Benchmark)
     public static class OfPrimitives implements Hit {
-        private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY);
+        private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY);
 
         /** Fills it. */
         public OfPrimitives() {
@@ -111,7 +111,7 @@ public class HitBenchmark {
     /** The primitive cache with W-TinyLFU. */
     @State(Scope.Benchmark)
     public static class OfTinyLfu implements Hit {
-        private final PrimitiveCache<Key, Object> cache = new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
+        private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
 
         /** Fills it. */
         public OfTinyLfu() {
@@ -127,7 +127,7 @@ public class HitBenchmark {
     /** The runtime-parameters cache: each thread has its own. */
     @State(Scope.Thread)
     public static class OfRuntimeParameters implements Hit {
-        private final RuntimeParametersCache.Partition<Key, Object> cache = new RuntimeParametersCache(CAPACITY).partition(Key.class, Object.class);
+        private final RuntimeParametersCache.Partition<BenchmarkKey, Object> cache = new RuntimeParametersCache(CAPACITY).partition(BenchmarkKey.class, Object.class);
 
         /** Fills it. */
         public OfRuntimeParameters() {
@@ -150,7 +150,7 @@ public class HitBenchmark {
             fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key)).close());
         }
 
-        Constant<Tensor> get(ConstantKey<Tensor> key) {
+        ConstantHold<Tensor> get(ConstantKey<Tensor> key) {
             return cache.get(key, 1, Tensor::new);
         }
     }
@@ -176,7 +176,7 @@ public class HitBenchmark {
 
         @Override
         public Object next(Asked asked) {
-            try (Constant<Tensor> hit = Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
+            try (ConstantHold<Tensor> hit = Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
                 return hit.buffer();
             }
         }
@@ -185,7 +185,7 @@ public class HitBenchmark {
     /** Constants that one thread holds, and uses as long as they are cached. */
     @State(Scope.Thread)
     public static class HeldConstants implements Hit {
-        private final List<Constant<Tensor>> held = new ArrayList<>(KEYS);
+        private final List<ConstantHold<Tensor>> held = new ArrayList<>(KEYS);
 
         /** Takes hold of all. */
         @Setup
@@ -195,7 +195,7 @@ public class HitBenchmark {
 
         @Override
         public @Nullable Object next(Asked asked) {
-            Constant<Tensor> constant = held.get(asked.nextIndex());
+            ConstantHold<Tensor> constant = held.get(asked.nextIndex());
             return constant.isCached() ? constant.buffer() : null;
         }
     }
@@ -203,7 +203,7 @@ public class HitBenchmark {
     /** Caffeine. */
     @State(Scope.Benchmark)
     public static class OfCaffeine implements Hit {
-        private final com.github.benmanes.caffeine.cache.Cache<Key, Object> cache = Caffeine.newBuilder().maximumSize(CAPACITY).build();
+        private final com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache = Caffeine.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfCaffeine() {
@@ -219,7 +219,7 @@ public class HitBenchmark {
     /** Guava. */
     @State(Scope.Benchmark)
     public static class OfGuava implements Hit {
-        private final com.google.common.cache.Cache<Key, Object> cache = CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
+        private final com.google.common.cache.Cache<BenchmarkKey, Object> cache = CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
 
         /** Fills it. */
         public OfGuava() {

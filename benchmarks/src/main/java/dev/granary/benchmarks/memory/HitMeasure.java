@@ -1,8 +1,8 @@
 package dev.granary.benchmarks.memory;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Goal.Bound;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.Goal.Bound;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,15 +19,15 @@ final class HitMeasure {
     private static final double ALLOCATION_GOAL = 0.01; // of a byte: the profiler's own share
     private static final double ONEDNN_GOAL = 15;
 
-    private final Settings settings;
+    private final MemorySettings settings;
     private final List<List<Map<String, RunResult>>> rounds = new ArrayList<>(); // by threads - 1, by round
 
-    HitMeasure(Settings settings) {
+    HitMeasure(MemorySettings settings) {
         this.settings = settings;
     }
 
     void run() throws RunnerException {
-        Jmh jmh = new Jmh(settings);
+        JmhRunner jmh = new JmhRunner(settings);
         for (int threads = 1; threads <= MOST_THREADS; threads++) {
             rounds.add(new ArrayList<>());
         }
@@ -39,12 +39,12 @@ final class HitMeasure {
     }
 
     /** The table; {@code oneDnnNanos} is a hit of oneDNN, not a number where it is not there. */
-    Section section(double oneDnnNanos) {
-        Section section = new Section("hit", "a hit, one key after the other; rounds: " + settings.rounds(),
-                new Section.Column("oneNanos", "1 thr ns", 1), new Section.Column("oneRatio", "/ map", 2),
-                new Section.Column("oneCaffeineRatio", "/ caff.", 2),
-                new Section.Column("twoNanos", "2 thr ns", 1), new Section.Column("twoRatio", "/ map", 2),
-                new Section.Column("twoCaffeineRatio", "/ caff.", 2), new Section.Column("bytes", "bytes", 3));
+    ReportSection section(double oneDnnNanos) {
+        ReportSection section = new ReportSection("hit", "a hit, one key after the other; rounds: " + settings.rounds(),
+                new ReportSection.Column("oneNanos", "1 thr ns", 1), new ReportSection.Column("oneRatio", "/ map", 2),
+                new ReportSection.Column("oneCaffeineRatio", "/ caff.", 2),
+                new ReportSection.Column("twoNanos", "2 thr ns", 1), new ReportSection.Column("twoRatio", "/ map", 2),
+                new ReportSection.Column("twoCaffeineRatio", "/ caff.", 2), new ReportSection.Column("bytes", "bytes", 3));
         for (HitCandidate candidate : HitCandidate.values()) {
             section.row(candidate.label(), nanos(candidate, 1), ratio(candidate, 1), ratio(candidate, 1) / ratio(HitCandidate.CAFFEINE, 1),
                     nanos(candidate, 2), ratio(candidate, 2), ratio(candidate, 2) / ratio(HitCandidate.CAFFEINE, 2), bytes(candidate));
@@ -59,7 +59,7 @@ final class HitMeasure {
         return section;
     }
 
-    private void goals(Section section, HitCandidate candidate, double oneDnnNanos) {
+    private void goals(ReportSection section, HitCandidate candidate, double oneDnnNanos) {
         for (int threads = 1; threads <= MOST_THREADS && candidate.isHeldAgainstOthers(); threads++) {
             String name = candidate.label() + ", threads: " + threads;
             section.goal(new Goal(name + ", hit / map", Bound.AT_MOST, RATIO_GOAL, ratio(candidate, threads)));
@@ -76,13 +76,13 @@ final class HitMeasure {
 
     /** Of a hit, where nothing disturbed it. */
     private double nanos(HitCandidate candidate, int threads) {
-        return Jmh.undisturbed(results(candidate, threads).flatMap(Jmh::iterations)
+        return JmhRunner.undisturbed(results(candidate, threads).flatMap(JmhRunner::iterations)
                 .mapToDouble(iteration -> count(iteration, "nanos") / (count(iteration, "batches") * HitTurns.BATCH)).toArray());
     }
 
     /** The median, of all rounds, of the candidate's and the map's nanoseconds within an iteration. */
     private double ratio(HitCandidate candidate, int threads) {
-        return Jmh.median(results(candidate, threads).flatMap(Jmh::iterations).mapToDouble(HitMeasure::ratio).toArray());
+        return JmhRunner.median(results(candidate, threads).flatMap(JmhRunner::iterations).mapToDouble(HitMeasure::ratio).toArray());
     }
 
     private static double ratio(IterationResult iteration) {
@@ -93,15 +93,15 @@ final class HitMeasure {
     private double bytes(HitCandidate candidate) {
         double worst = 0;
         for (int threads = 1; threads <= MOST_THREADS; threads++) {
-            worst = Math.max(worst, Jmh.median(results(candidate, threads).mapToDouble(HitMeasure::bytes).toArray()));
+            worst = Math.max(worst, JmhRunner.median(results(candidate, threads).mapToDouble(HitMeasure::bytes).toArray()));
         }
         return worst;
     }
 
     private static double bytes(RunResult result) {
-        double batches = Jmh.iterations(result).mapToDouble(iteration -> count(iteration, "batches")).sum();
-        double all = batches + Jmh.iterations(result).mapToDouble(iteration -> count(iteration, "yardstickBatches")).sum();
-        return Jmh.bytes(result) * all / (batches * HitTurns.BATCH);
+        double batches = JmhRunner.iterations(result).mapToDouble(iteration -> count(iteration, "batches")).sum();
+        double all = batches + JmhRunner.iterations(result).mapToDouble(iteration -> count(iteration, "yardstickBatches")).sum();
+        return JmhRunner.bytes(result) * all / (batches * HitTurns.BATCH);
     }
 
     /** What all threads counted of {@link HitTurns}. */

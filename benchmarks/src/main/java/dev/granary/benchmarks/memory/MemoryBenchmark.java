@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.memory;
 
-import dev.granary.benchmarks.Report;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Report;
+import dev.granary.benchmarks.harness.ReportSection;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -50,7 +50,7 @@ public final class MemoryBenchmark implements Callable<Integer> {
     private long seed;
 
     @Option(names = "--only", paramLabel = "MEASURE", split = ",", description = "what to measure: hit, churn, rate, onednn; default all")
-    private @Nullable List<Measure> only;
+    private @Nullable List<MemoryMeasure> only;
 
     @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
     private @Nullable Path json;
@@ -78,23 +78,23 @@ public final class MemoryBenchmark implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        Settings settings = settings();
+        MemorySettings settings = settings();
         PrintWriter out = spec.commandLine().getOut();
         Report report = new Report(settings.figures(), out);
         report.heading(String.format(Locale.ROOT, "Caches in memory: %d processors, Java %s", Runtime.getRuntime().availableProcessors(),
                 System.getProperty("java.version")), "512 keys of 200 characters, which equal those in the cache and are other objects.");
-        OneDnn.Figures oneDnn = settings.measures().contains(Measure.ONEDNN) ? oneDnn(report) : OneDnn.Figures.NONE;
-        if (settings.measures().contains(Measure.HIT)) {
+        OneDnnMeasure.Figures oneDnn = settings.measures().contains(MemoryMeasure.ONEDNN) ? oneDnn(report) : OneDnnMeasure.Figures.NONE;
+        if (settings.measures().contains(MemoryMeasure.HIT)) {
             HitMeasure hit = new HitMeasure(settings);
             hit.run();
             report.add(hit.section(oneDnn.sameNanos()));
         }
-        if (settings.measures().contains(Measure.CHURN)) {
+        if (settings.measures().contains(MemoryMeasure.CHURN)) {
             ChurnMeasure churn = new ChurnMeasure(settings);
             churn.run();
             report.add(churn.section());
         }
-        if (settings.measures().contains(Measure.RATE)) {
+        if (settings.measures().contains(MemoryMeasure.RATE)) {
             report.add(new RateMeasure(settings).section());
         }
         report.goals("goals of the caches in memory");
@@ -104,16 +104,16 @@ public final class MemoryBenchmark implements Callable<Integer> {
         return 0;
     }
 
-    private OneDnn.Figures oneDnn(Report report) throws Exception {
-        OneDnn.Figures figures = new OneDnn(spec.commandLine().getErr()::println).run();
-        Section section = new Section("onednn", "a hit of oneDNN's primitive cache, ns; median of 31 batches",
-                new Section.Column("same", "same", 0, "not measured"), new Section.Column("many", "256 in turn", 0, "not measured"));
+    private OneDnnMeasure.Figures oneDnn(Report report) throws Exception {
+        OneDnnMeasure.Figures figures = new OneDnnMeasure(spec.commandLine().getErr()::println).run();
+        ReportSection section = new ReportSection("onednn", "a hit of oneDNN's primitive cache, ns; median of 31 batches",
+                new ReportSection.Column("same", "same", 0, "not measured"), new ReportSection.Column("many", "256 in turn", 0, "not measured"));
         section.row("oneDNN " + figures.version(), figures.sameNanos(), figures.manyNanos());
         report.add(section);
         return figures;
     }
 
-    private Settings settings() {
+    private MemorySettings settings() {
         requireAtLeast("--rounds", rounds, 1);
         requireAtLeast("--iterations", iterations, 1);
         requireAtLeast("--millis", millis, LEAST_MILLIS);
@@ -125,8 +125,8 @@ public final class MemoryBenchmark implements Callable<Integer> {
         if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
             throw wrong("--json must name a file in a directory that exists: " + json);
         }
-        Set<Measure> measures = only == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(only);
-        return new Settings(seed, rounds, iterations, millis, capacities, trace, measures);
+        Set<MemoryMeasure> measures = only == null ? EnumSet.allOf(MemoryMeasure.class) : EnumSet.copyOf(only);
+        return new MemorySettings(seed, rounds, iterations, millis, capacities, trace, measures);
     }
 
     private void requireAtLeast(String option, int value, int least) {

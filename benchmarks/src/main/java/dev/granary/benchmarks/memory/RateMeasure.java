@@ -1,7 +1,7 @@
 package dev.granary.benchmarks.memory;
 
-import dev.granary.benchmarks.Goal;
-import dev.granary.benchmarks.Section;
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import java.util.Arrays;
@@ -14,16 +14,16 @@ final class RateMeasure {
     private static final int[] PARTS = {16, 8, 4, 2};
     private static final double PERCENT = 100;
 
-    private final Settings settings;
+    private final MemorySettings settings;
 
-    RateMeasure(Settings settings) {
+    RateMeasure(MemorySettings settings) {
         this.settings = settings;
     }
 
-    Section section() {
+    ReportSection section() {
         int[] trace = trace();
-        Section section = new Section("rate", String.format("misses of %,d look-ups by Zipf's law (%s, %,d keys), %%", trace.length, EXPONENT, KEYS),
-                new Section.Column("lru", "lru", 1), new Section.Column("tinyLfu", "w-tinylfu", 1), new Section.Column("saved", "fewer", 1));
+        ReportSection section = new ReportSection("rate", String.format("misses of %,d look-ups by Zipf's law (%s, %,d keys), %%", trace.length, EXPONENT, KEYS),
+                new ReportSection.Column("lru", "lru", 1), new ReportSection.Column("tinyLfu", "w-tinylfu", 1), new ReportSection.Column("saved", "fewer", 1));
         double worst = 0;
         for (int part : PARTS) {
             double lru = misses(trace, KEYS / part, PrimitiveCachePolicy.LRU);

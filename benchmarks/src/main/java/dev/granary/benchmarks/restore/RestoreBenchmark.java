@@ -1,14 +1,14 @@
 package dev.granary.benchmarks.restore;
 
-import dev.granary.benchmarks.DriverCaches;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
-import dev.granary.demo.kernels.Verdict;
+import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
@@ -48,12 +48,12 @@ public final class RestoreBenchmark {
 
     /** Runs it; takes some minutes. */
     public static void main(String[] arguments) throws Exception {
-        DriverCaches.remedy().ifPresent(remedy -> {
+        DriverCacheSettings.remedy().ifPresent(remedy -> {
             throw new IllegalStateException(remedy);
         });
         OpenClDevice device = OpenCl.devices().getFirst();
         Path directory = Files.createTempDirectory("granary-restore-");
-        System.out.println("Device: " + device + ". Lower caches off: " + DriverCaches.OFF);
+        System.out.println("Device: " + device + ". Lower caches off: " + DriverCacheSettings.ONE_THREAD);
         System.out.println("Medians of " + ROUNDS + " (compiling: " + COMPILE_ROUNDS + "), ms, loading and first launches included.");
         System.out.printf("%-18s %10s %10s %10s %14s %14s%n", "kernel", "compile", "local", "driver", "compile/local", "local/driver");
         List<Row> rows = new ArrayList<>();
@@ -127,7 +127,7 @@ public final class RestoreBenchmark {
     }
 
     private void requireRight(DemoKernel kernel, OpenClKernels live) {
-        if (kernel.verify(engine, live, new SplittableRandom(1)) instanceof Verdict.Wrong wrong) {
+        if (kernel.verify(engine, live, new SplittableRandom(1)) instanceof KernelCheckResult.Wrong wrong) {
             throw new IllegalStateException(kernel.name() + " computes wrong results: " + wrong.what());
         }
     }

@@ -68,7 +68,7 @@ class BucketBenchmarkTest {
     @DisplayName("O10 transports: every client reads objects, in a new process and many at once")
     void transports() throws Exception {
         JsonArray sections = sections("transports", "--entries", "20", "--rounds", "1", "--delays", "5");
-        for (Transport transport : Transport.values()) {
+        for (TransportCandidate transport : TransportCandidate.values()) {
             assertTrue(figure(named(sections, "first-object"), transport.label(), "millis") > 0, transport.label());
             assertTrue(figure(named(sections, "transports-direct"), transport.label(), "perSecond32") > 0, transport.label());
         }
@@ -97,7 +97,7 @@ class BucketBenchmarkTest {
     }
 
     private JsonArray sections(String measure, String... options) throws Exception {
-        assumeTrue(Workplace.program("setpriv") != null, "the embedded server's script needs util-linux");
+        assumeTrue(BucketWorkspace.program("setpriv") != null, "the embedded server's script needs util-linux");
         Path json = directory.resolve("figures.json");
         List<String> arguments = Stream.concat(Stream.of(measure, "--server", "embedded", "--dir", directory.resolve("work").toString(), "--json", json.toString()),
                 Stream.of(options)).toList();
@@ -111,12 +111,12 @@ class BucketBenchmarkTest {
     }
 
     private static boolean delayed() {
-        return Workplace.program("haproxy") != null || Files.isExecutable(Path.of("/usr/sbin/haproxy"));
+        return BucketWorkspace.program("haproxy") != null || Files.isExecutable(Path.of("/usr/sbin/haproxy"));
     }
 
     private static void tellOfMissing(String... programs) {
         for (String program : programs) {
-            if (Workplace.program(program) == null) {
+            if (BucketWorkspace.program(program) == null) {
                 System.out.println("granary.test.bench=" + program + " is not installed and was not compared with");
             }
         }

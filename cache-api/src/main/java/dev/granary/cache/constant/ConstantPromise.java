@@ -1,6 +1,6 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
@@ -22,10 +22,10 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final ConstantTensorCache cache;
-    private final Slot<B> slot;
+    private final ConstantSlot<B> slot;
     private final Cleaner.Cleanable givingUp;
 
-    ConstantPromise(ConstantTensorCache cache, Slot<B> slot) {
+    ConstantPromise(ConstantTensorCache cache, ConstantSlot<B> slot) {
         this.cache = cache;
         this.slot = slot;
         this.givingUp = CLEANER.register(this, () -> cache.endNow(slot, null));
@@ -37,7 +37,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      * @return the caller's hold on the tensor, to be closed
      * @throws IllegalStateException if the promise has ended; the tensor stays the caller's
      */
-    public Constant<B> fulfil(B buffer) {
+    public ConstantHold<B> fulfil(B buffer) {
         try {
             return cache.fulfil(slot, Objects.requireNonNull(buffer, "A promised constant is null"));
         } finally {
@@ -57,7 +57,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     /** Gives the promise up, unless it has ended. */
     @Override
     public void close() {
-        StackRoom.requireLittle(); // it is cleaned once: not halfway
+        StackReserve.requireLittle(); // it is cleaned once: not halfway
         givingUp.clean();
     }
 }

@@ -1,7 +1,7 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.BuildGraph;
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.BuildCycleDetector;
+import dev.granary.cache.build.StackReserve;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ public final class ConstantTensorCache {
 
     // Guards the contents; of others, only the equality of keys runs under it. A monitor is let go whatever overflows, a Lock is not.
     private final Object lock = new Object();
-    private final Contents contents;
+    private final ConstantLedger contents;
     private final AtomicLong clock = new AtomicLong();
     private final LongSupplier nanos;
     private final Duration longestWait;
@@ -40,7 +40,7 @@ public final class ConstantTensorCache {
     private final LongAdder failed = new LongAdder();
 
     ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration longestWait) {
-        this.contents = new Contents(limit);
+        this.contents = new ConstantLedger(limit);
         this.notesUses = limit.policy() != ConstantPolicy.NO_EVICT;
         this.nanos = nanos;
         this.longestWait = longestWait;
@@ -56,25 +56,25 @@ public final class ConstantTensorCache {
      * @throws IllegalStateException if making the tensor turns out to need the tensor itself, directly or through what other threads make
      * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
      */
-    public <B extends AutoCloseable, E extends Exception> Constant<B> get(ConstantKey<B> key, long bytes, ConstantMaker<? extends B, E> maker)
+    public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> maker)
             throws E {
         requirePositive(bytes);
-        Slot<B> slot = contents.find(key);
-        Constant<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
+        ConstantSlot<B> slot = contents.find(key);
+        ConstantHold<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
         return present != null ? present : getOrMake(key, bytes, maker);
     }
 
-    private <B extends AutoCloseable, E extends Exception> Constant<B> getOrMake(
-            ConstantKey<B> key, long bytes, ConstantMaker<? extends B, E> maker) throws E {
+    private <B extends AutoCloseable, E extends Exception> ConstantHold<B> getOrMake(
+            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> maker) throws E {
         return switch (getOrAdd(key, bytes)) {
-            case ConstantLookUp.Hit<B> hit -> hit.constant();
-            case ConstantLookUp.Failed<B> other -> throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
-            case ConstantLookUp.Miss<B> miss -> make(miss.promise(), maker);
+            case ConstantLookup.Hit<B> hit -> hit.constant();
+            case ConstantLookup.Failed<B> other -> throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
+            case ConstantLookup.Miss<B> miss -> make(miss.promise(), maker);
         };
     }
 
-    private static <B extends AutoCloseable, E extends Exception> Constant<B> make(
-            ConstantPromise<B> promise, ConstantMaker<? extends B, E> maker) throws E {
+    private static <B extends AutoCloseable, E extends Exception> ConstantHold<B> make(
+            ConstantPromise<B> promise, ConstantFactory<? extends B, E> maker) throws E {
         try (promise) {
             B buffer = null;
             try {
@@ -83,7 +83,7 @@ public final class ConstantTensorCache {
             } catch (Throwable failure) {
                 promise.fail(failure);
                 if (buffer != null) {
-                    Tensor.free(buffer); // nobody has it
+                    RefCountedTensor.free(buffer); // nobody has it
                 }
                 throw failure;
             }
@@ -100,18 +100,18 @@ public final class ConstantTensorCache {
      * @throws IllegalStateException if this thread has promised that very tensor, or one that its maker waits for
      * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
      */
-    public <B extends AutoCloseable> ConstantLookUp<B> getOrAdd(ConstantKey<B> key, long bytes) {
+    public <B extends AutoCloseable> ConstantLookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
         requirePositive(bytes);
-        StackRoom.require(); // else a promise could be left that nobody has
+        StackReserve.require(); // else a promise could be left that nobody has
         while (true) {
-            Slot<B> slot = contents.find(key);
+            ConstantSlot<B> slot = contents.find(key);
             if (slot == null) {
-                Slot<B> mine = new Slot<>(key, bytes, nanos.getAsLong());
+                ConstantSlot<B> mine = new ConstantSlot<>(key, bytes, nanos.getAsLong());
                 if (promise(mine)) {
                     return missOf(mine);
                 }
             } else {
-                ConstantLookUp<B> found = in(slot, bytes);
+                ConstantLookup<B> found = in(slot, bytes);
                 if (found != null) {
                     return found;
                 }
@@ -119,9 +119,9 @@ public final class ConstantTensorCache {
         }
     }
 
-    private <B extends AutoCloseable> ConstantLookUp<B> missOf(Slot<B> promised) {
+    private <B extends AutoCloseable> ConstantLookup<B> missOf(ConstantSlot<B> promised) {
         try {
-            return new ConstantLookUp.Miss<>(new ConstantPromise<>(this, promised));
+            return new ConstantLookup.Miss<>(new ConstantPromise<>(this, promised));
         } catch (Throwable e) { // no memory: nobody has the promise
             end(promised, null);
             throw e;
@@ -135,8 +135,8 @@ public final class ConstantTensorCache {
     }
 
     /** One more hold on the tensor of a slot; null where it is not made, or has left the cache and was freed. */
-    private <B extends AutoCloseable> @Nullable Constant<B> reuse(Slot<B> slot) {
-        Tensor<B> tensor = slot.tensor();
+    private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(ConstantSlot<B> slot) {
+        RefCountedTensor<B> tensor = slot.tensor();
         if (tensor == null) {
             return null;
         }
@@ -144,7 +144,7 @@ public final class ConstantTensorCache {
             touch(slot);
         }
         reused.increment();
-        Constant<B> constant = tensor.open(); // last: an error after it would leave a hold that nobody lets go
+        ConstantHold<B> constant = tensor.open(); // last: an error after it would leave a hold that nobody lets go
         if (constant == null) {
             reused.decrement();
         }
@@ -152,7 +152,7 @@ public final class ConstantTensorCache {
     }
 
     /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
-    private <B extends AutoCloseable> @Nullable ConstantLookUp<B> in(Slot<B> slot, long bytes) {
+    private <B extends AutoCloseable> @Nullable ConstantLookup<B> in(ConstantSlot<B> slot, long bytes) {
         if (slot.isMadeByCaller()) {
             throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());
         }
@@ -161,29 +161,29 @@ public final class ConstantTensorCache {
                     + bytes + ": the size is part of what is asked; tensors of different sizes need different keys");
         }
         if (slot.tensor() != null) {
-            Constant<B> constant = reuse(slot);
-            return constant == null ? null : new ConstantLookUp.Hit<>(constant);
+            ConstantHold<B> constant = reuse(slot);
+            return constant == null ? null : new ConstantLookup.Hit<>(constant);
         }
         return switch (await(slot)) {
-            case Slot.Waited.Made<B> there -> {
+            case ConstantSlot.Waited.Made<B> there -> {
                 reused.increment();
                 waited.increment();
-                yield new ConstantLookUp.Hit<>(there.constant());
+                yield new ConstantLookup.Hit<>(there.constant());
             }
-            case Slot.Waited.Failed<B> other -> new ConstantLookUp.Failed<>(other.cause());
-            case Slot.Waited.Enough<B> _ ->
-                new ConstantLookUp.Miss<>(new ConstantPromise<>(this, new Slot<>(slot.key(), bytes, nanos.getAsLong())));
-            case Slot.Waited.Over<B> _ -> null;
+            case ConstantSlot.Waited.Failed<B> other -> new ConstantLookup.Failed<>(other.cause());
+            case ConstantSlot.Waited.Enough<B> _ ->
+                new ConstantLookup.Miss<>(new ConstantPromise<>(this, new ConstantSlot<>(slot.key(), bytes, nanos.getAsLong())));
+            case ConstantSlot.Waited.Over<B> _ -> null;
         };
     }
 
     /** Waits for another thread's tensor, unless that thread waits for this one. */
-    private <B extends AutoCloseable> Slot.Waited<B> await(Slot<B> slot) {
+    private <B extends AutoCloseable> ConstantSlot.Waited<B> await(ConstantSlot<B> slot) {
         try {
-            BuildGraph.PROCESS.enter(slot);
+            BuildCycleDetector.PROCESS.enter(slot);
             return slot.await(longestWait);
         } finally {
-            BuildGraph.PROCESS.leave();
+            BuildCycleDetector.PROCESS.leave();
         }
     }
 
@@ -193,31 +193,31 @@ public final class ConstantTensorCache {
      * @return true if it was there, or promised
      */
     public boolean removeIfExist(ConstantKey<?> key) {
-        StackRoom.require();
-        List<Tensor<?>> left = new ArrayList<>();
+        StackReserve.require();
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (lock) {
-                Slot<?> slot = contents.find(key);
+                ConstantSlot<?> slot = contents.find(key);
                 if (slot != null) {
                     contents.remove(slot, left);
                 }
                 return slot != null;
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 
     /** Removes the tensors of a context, made or promised: nobody can use them any more. */
     public void removeContext(Object context) {
-        StackRoom.require();
-        List<Tensor<?>> left = new ArrayList<>();
+        StackReserve.require();
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (lock) {
                 contents.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> contents.remove(slot, left));
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 
@@ -248,13 +248,13 @@ public final class ConstantTensorCache {
 
     /** True if the tensor is made and cached; does not count as a use. */
     boolean isCached(ConstantKey<?> key) {
-        Slot<?> slot = contents.find(key);
+        ConstantSlot<?> slot = contents.find(key);
         return slot != null && slot.tensor() != null;
     }
 
     /** How many threads wait for a tensor that is being made. */
     int waiting(ConstantKey<?> key) {
-        Slot<?> slot = contents.find(key);
+        ConstantSlot<?> slot = contents.find(key);
         return slot == null ? 0 : slot.waiting();
     }
 
@@ -263,7 +263,7 @@ public final class ConstantTensorCache {
      *
      * @param left gets what has left, even if this fails; its users are to be told with no lock held
      */
-    void change(ConstantLimit newLimit, List<Tensor<?>> left) {
+    void change(ConstantLimit newLimit, List<RefCountedTensor<?>> left) {
         synchronized (lock) {
             notesUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
             if (contents.change(newLimit)) {
@@ -273,8 +273,8 @@ public final class ConstantTensorCache {
     }
 
     /** Takes on a promise, for the cache or for the caller alone; false where the key has a slot meanwhile. */
-    private boolean promise(Slot<?> mine) {
-        List<Tensor<?>> left = new ArrayList<>();
+    private boolean promise(ConstantSlot<?> mine) {
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (lock) {
                 if (contents.find(mine.key()) != null) {
@@ -284,16 +284,16 @@ public final class ConstantTensorCache {
                 return true;
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 
-    <B extends AutoCloseable> Constant<B> fulfil(Slot<B> slot, B buffer) {
-        StackRoom.require();
+    <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
+        StackReserve.require();
         long now = nanos.getAsLong();
-        List<Tensor<?>> left = new ArrayList<>();
-        Tensor<B> tensor = new Tensor<>(buffer);
-        Constant<B> constant = tensor.handOver(); // all that takes memory is made before anything counts
+        List<RefCountedTensor<?>> left = new ArrayList<>();
+        RefCountedTensor<B> tensor = new RefCountedTensor<>(buffer);
+        ConstantHold<B> constant = tensor.handOver(); // all that takes memory is made before anything counts
         try {
             synchronized (lock) {
                 if (slot.isEnded()) {
@@ -307,19 +307,19 @@ public final class ConstantTensorCache {
                 notKept.add(isKept ? 0 : 1);
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
         return constant;
     }
 
     /** Ends a promise without a tensor, if it has not ended. */
-    void end(Slot<?> slot, @Nullable Throwable cause) {
-        StackRoom.requireLittle();
+    void end(ConstantSlot<?> slot, @Nullable Throwable cause) {
+        StackReserve.requireLittle();
         endNow(slot, cause);
     }
 
     /** The same, without a check of the stack: for an end that can be tried only once. */
-    void endNow(Slot<?> slot, @Nullable Throwable cause) {
+    void endNow(ConstantSlot<?> slot, @Nullable Throwable cause) {
         synchronized (lock) {
             if (!slot.isEnded()) {
                 contents.remove(slot, new ArrayList<>()); // it has no tensor that could leave
@@ -329,7 +329,7 @@ public final class ConstantTensorCache {
         }
     }
 
-    private void touch(Slot<?> slot) {
+    private void touch(ConstantSlot<?> slot) {
         if (slot.stamp() != clock.get()) {
             slot.setStamp(clock.incrementAndGet());
         }

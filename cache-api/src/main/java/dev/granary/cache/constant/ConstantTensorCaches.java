@@ -1,6 +1,6 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -83,8 +83,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
-        StackRoom.require();
-        List<Tensor<?>> left = new ArrayList<>();
+        StackReserve.require();
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
@@ -97,7 +97,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 });
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 
@@ -117,8 +117,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
         Device device = new Device(kind, index);
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
-        StackRoom.require();
-        List<Tensor<?>> left = new ArrayList<>();
+        StackReserve.require();
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
@@ -129,7 +129,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 }
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 
@@ -162,7 +162,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /** Flushes all caches, and keeps nothing from now on. What users hold stays theirs. */
     @Override
     public void close() {
-        List<Tensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> left = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
@@ -171,7 +171,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 caches.values().forEach(cache -> cache.change(NOTHING, left));
             }
         } finally {
-            left.forEach(Tensor::leave);
+            left.forEach(RefCountedTensor::leave);
         }
     }
 

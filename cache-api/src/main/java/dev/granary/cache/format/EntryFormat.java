@@ -1,6 +1,6 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
@@ -43,7 +43,7 @@ public final class EntryFormat {
      * @param putId the mark of this attempt
      * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more than 1,022 binaries
      */
-    public static byte[] encode(Entry entry, Compression compression, PutId putId) {
+    public static byte[] encode(Entry entry, Compression compression, WriteAttemptId putId) {
         List<MemorySegment> parts = encodeParts(entry, compression, putId);
         ByteBuffer out = ByteBuffer.allocate((int) length(parts));
         for (MemorySegment part : parts) {
@@ -58,25 +58,25 @@ public final class EntryFormat {
      *
      * @throws IllegalArgumentException as {@link #encode}
      */
-    public static List<MemorySegment> encodeParts(Entry entry, Compression compression, PutId putId) {
+    public static List<MemorySegment> encodeParts(Entry entry, Compression compression, WriteAttemptId putId) {
         byte[] metadata = entry.metadataSource() instanceof StoredMetadata stored
                 ? stored.bytes().toArray(ValueLayout.JAVA_BYTE)
                 : entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
         requireFits(entry, metadata.length);
-        List<Section.Encoded> sections = new ArrayList<>();
-        sections.add(Section.encode(Section.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
-        sections.add(Section.encode(Section.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
+        List<EntrySection.Encoded> sections = new ArrayList<>();
+        sections.add(EntrySection.encode(EntrySection.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
+        sections.add(EntrySection.encode(EntrySection.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
         for (MemorySegment binary : entry.binaries().segments()) {
-            sections.add(Section.encode(Section.BINARY, binary, compression));
+            sections.add(EntrySection.encode(EntrySection.BINARY, binary, compression));
         }
-        long head = Header.bytes(sections.size()) + sections.get(0).stored().byteSize() + sections.get(1).stored().byteSize();
+        long head = EntryHeader.bytes(sections.size()) + sections.get(0).stored().byteSize() + sections.get(1).stored().byteSize();
         List<MemorySegment> parts = new ArrayList<>(sections.size());
         ByteBuffer first = ByteBuffer.allocate((int) head);
         parts.add(MemorySegment.ofArray(first.array()));
-        for (Section.Encoded binary : sections.subList(FIRST_BINARY, sections.size())) {
+        for (EntrySection.Encoded binary : sections.subList(FIRST_BINARY, sections.size())) {
             parts.add(binary.stored());
         }
-        new Header(length(parts), nanos(entry.compileTime()), putId, entry.contentHash(), sections.stream().map(Section.Encoded::row).toList())
+        new EntryHeader(length(parts), nanos(entry.compileTime()), putId, entry.contentHash(), sections.stream().map(EntrySection.Encoded::row).toList())
                 .writeTo(first);
         first.put(sections.get(0).stored().asByteBuffer()).put(sections.get(1).stored().asByteBuffer());
         return parts;
@@ -93,11 +93,11 @@ public final class EntryFormat {
     /** What is written must be readable: the limits are those of the reader, for the raw lengths. */
     private static void requireFits(Entry entry, long metadataBytes) {
         int sections = FIRST_BINARY + entry.binaries().count();
-        if (sections > Header.MAX_SECTIONS) {
+        if (sections > EntryHeader.MAX_SECTIONS) {
             throw new IllegalArgumentException(
-                    "An entry has at most " + (Header.MAX_SECTIONS - FIRST_BINARY) + " binaries, not " + entry.binaries().count());
+                    "An entry has at most " + (EntryHeader.MAX_SECTIONS - FIRST_BINARY) + " binaries, not " + entry.binaries().count());
         }
-        long length = Header.bytes(sections) + entry.id().length() + metadataBytes + entry.binaries().byteSize();
+        long length = EntryHeader.bytes(sections) + entry.id().length() + metadataBytes + entry.binaries().byteSize();
         if (length > MAX_BYTES) {
             throw new IllegalArgumentException("An entry of " + length + " bytes is larger than " + MAX_BYTES);
         }
@@ -116,12 +116,12 @@ public final class EntryFormat {
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
-    public static LoadResult decode(MemorySegment stored, Id expected, Verification verification) {
+    public static LoadResult decode(MemorySegment stored, Id expected, VerificationLevel verification) {
         return decodeAny(stored, expected, verification);
     }
 
     /** Reads and verifies an entry without knowing its id beforehand; else like {@link #decode}. */
-    public static LoadResult decode(MemorySegment stored, Verification verification) {
+    public static LoadResult decode(MemorySegment stored, VerificationLevel verification) {
         return decodeAny(stored, null, verification);
     }
 
@@ -130,60 +130,60 @@ public final class EntryFormat {
      * verified: for readers that know where an entry starts and not where it ends.
      */
     public static long statedLength(ByteBuffer stored, int offset) {
-        return Header.statedLength(stored, offset);
+        return EntryHeader.statedLength(stored, offset);
     }
 
     /** The id of the entry that {@code stored} starts with, if header and key are sound; the binaries need not be there. */
     public static Optional<Id> readId(MemorySegment stored) {
-        return Header.readPrefix(stored).flatMap(header -> {
-            Section key = header.sections().getFirst();
-            long offset = Header.bytes(header.sections().size());
+        return EntryHeader.readPrefix(stored).flatMap(header -> {
+            EntrySection key = header.sections().getFirst();
+            long offset = EntryHeader.bytes(header.sections().size());
             return stored.byteSize() - offset >= key.storedLength()
-                            && key.decode(stored.asSlice(offset, key.storedLength())) instanceof Section.Decoded.Raw raw
+                            && key.decode(stored.asSlice(offset, key.storedLength())) instanceof EntrySection.Decoded.Raw raw
                     ? Id.parse(raw.bytes().toArray(ValueLayout.JAVA_BYTE))
                     : Optional.empty();
         });
     }
 
-    private static LoadResult decodeAny(MemorySegment stored, @Nullable Id expected, Verification verification) {
-        return switch (Header.read(stored)) {
-            case Header.Read.Bad bad -> new LoadResult.Damaged(bad.damage(), bad.detail());
-            case Header.Read.Ok ok -> decodeSections(stored, ok.header(), expected, verification);
+    private static LoadResult decodeAny(MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
+        return switch (EntryHeader.read(stored)) {
+            case EntryHeader.Read.Bad bad -> new LoadResult.Damaged(bad.damage(), bad.detail());
+            case EntryHeader.Read.Ok ok -> decodeSections(stored, ok.header(), expected, verification);
         };
     }
 
-    private static LoadResult decodeSections(MemorySegment stored, Header header, @Nullable Id expected, Verification verification) {
+    private static LoadResult decodeSections(MemorySegment stored, EntryHeader header, @Nullable Id expected, VerificationLevel verification) {
         Id id = expected;
         MemorySegment metadata = MemorySegment.NULL;
         List<MemorySegment> binaries = new ArrayList<>(header.sections().size());
-        long offset = Header.bytes(header.sections().size());
-        for (Section section : header.sections()) {
+        long offset = EntryHeader.bytes(header.sections().size());
+        for (EntrySection section : header.sections()) {
             MemorySegment raw;
             switch (section.decode(stored.asSlice(offset, section.storedLength()))) {
-                case Section.Decoded.Raw sound -> raw = sound.bytes();
-                case Section.Decoded.Bad bad -> {
+                case EntrySection.Decoded.Raw sound -> raw = sound.bytes();
+                case EntrySection.Decoded.Bad bad -> {
                     return new LoadResult.Damaged(bad.damage(), "the section at byte " + offset + " " + bad.detail());
                 }
             }
             offset += section.storedLength();
             switch (section.kind()) {
-                case Section.KEY -> {
+                case EntrySection.KEY -> {
                     if (expected == null) {
                         id = Id.parse(raw.toArray(ValueLayout.JAVA_BYTE)).orElse(null);
                     } else if (!expected.matches(raw.asByteBuffer())) {
-                        return new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id");
+                        return new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id");
                     }
                 }
-                case Section.METADATA -> metadata = raw;
+                case EntrySection.METADATA -> metadata = raw;
                 default -> binaries.add(raw);
             }
         }
         if (id == null) {
-            return new LoadResult.Damaged(Damage.TOO_NEW, "the key is of a schema that this version does not know");
+            return new LoadResult.Damaged(DamageKind.TOO_NEW, "the key is of a schema that this version does not know");
         }
         KernelBinaries verified = KernelBinaries.ofSegments(binaries);
-        if (verification == Verification.CONTENT_HASH && !Entry.contentHash(id, verified).equals(header.contentHash())) {
-            return new LoadResult.Damaged(Damage.CORRUPT, "the content does not match its SHA-256");
+        if (verification == VerificationLevel.CONTENT_HASH && !Entry.contentHash(id, verified).equals(header.contentHash())) {
+            return new LoadResult.Damaged(DamageKind.CORRUPT, "the content does not match its SHA-256");
         }
         return new LoadResult.Hit(
                 Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), new StoredMetadata(metadata)));

@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
  * @param <K> keys, with cheap equality and hash code
  * @param <V> values, shared by all callers
  */
-public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
+public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
     /** The capacity where nobody chose one, in entries. */
     public static final int DEFAULT_CAPACITY = 1024;
 
-    private final Kept<K, V> kept;
-    private final @Nullable LeastRecentlyUsed<K, V> lru; // the same, where it is that; its slots are in this table
+    private final ValueStore<K, V> kept;
+    private final @Nullable LruStore<K, V> lru; // the same, where it is that; its slots are in this table
     private final long[][] notes; // of its stripes: at hand, and not two steps away, on the way of each hit
     private final SingleFlight<K, V> flights;
 
@@ -50,10 +50,10 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
      */
     public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
         this.kept = switch (policy) {
-            case LRU -> new LeastRecentlyUsed<>(this, checked(capacity));
-            case W_TINY_LFU -> new TinyLfu<>(checked(capacity));
+            case LRU -> new LruStore<>(this, checked(capacity));
+            case W_TINY_LFU -> new TinyLfuStore<>(checked(capacity));
         };
-        this.lru = kept instanceof LeastRecentlyUsed<K, V> that ? that : null;
+        this.lru = kept instanceof LruStore<K, V> that ? that : null;
         this.notes = lru == null ? new long[0][] : lru.notes();
         this.flights = new SingleFlight<>(kept);
     }
@@ -74,10 +74,10 @@ public final class PrimitiveCache<K, V> extends SlotTable<K, V> {
      * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        Slot<K, V> slot = glance(key);
+        CacheSlot<K, V> slot = glance(key);
         if (slot != null) {
             long id = Thread.currentThread().threadId();
-            if (!Stripe.note(Stripe.of(notes, id), id, slot.index)) {
+            if (!AccessStripe.note(AccessStripe.of(notes, id), id, slot.index)) {
                 Objects.requireNonNull(lru, "Only the least recently used are kept in this table").use(slot);
             }
             return slot.value;

@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.StackReserve;
 
-import dev.granary.cache.build.StackRoom;
 import java.util.ArrayDeque;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
@@ -126,7 +126,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
     }
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
-    public static final class Partition<K, V extends @Nullable Object> extends SlotTable<K, Result<V>> {
+    public static final class Partition<K, V extends @Nullable Object> extends OpenAddressingTable<K, Result<V>> {
         private static final long BUSY = -1;
 
         private final Order<K, Result<V>> order = new Order<>(); // of what hits return
@@ -155,7 +155,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
         }
 
         private Result<V> create(K key, Function<? super K, ? extends V> builder) {
-            StackRoom.requireLittle(); // else a built value could be lost halfway
+            StackReserve.requireLittle(); // else a built value could be lost halfway
             boolean isOutermost = building == 0;
             if (isOutermost) {
                 tellAll();
@@ -209,7 +209,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
         private @Nullable Result<V> find(K key) {
             long now = enter();
             try {
-                Slot<K, Result<V>> slot = glance(key); // none moves meanwhile
+                CacheSlot<K, Result<V>> slot = glance(key); // none moves meanwhile
                 if (slot == null) {
                     return null;
                 }
@@ -227,7 +227,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             boolean isKept = false;
             try {
                 mend();
-                Slot<K, Result<V>> present = slot(key); // where the builder has asked for the key itself
+                CacheSlot<K, Result<V>> present = slot(key); // where the builder has asked for the key itself
                 isKept = capacity > 0 && present == null;
                 if (isKept) {
                     isTorn = true;
@@ -238,7 +238,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 }
                 return isKept;
             } catch (Throwable e) { // such as memory that is used up: the caller never gets the value
-                Slot<K, Result<V>> present = slot(key);
+                CacheSlot<K, Result<V>> present = slot(key);
                 if (present == null || present.value.value() != value) {
                     tell(key, value);
                 }
@@ -259,7 +259,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
 
         private void evictTo(int size) {
             while (order.size() > size) {
-                Slot<K, Result<V>> oldest = order.removeOldest();
+                CacheSlot<K, Result<V>> oldest = order.removeOldest();
                 remove(oldest);
                 left.add(new Left<>(oldest.key, oldest.value.value()));
             }
@@ -306,7 +306,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
     }
 
     /** The order of values that one thread uses. */
-    private static final class Order<K, V> extends Generations<K, V> {
+    private static final class Order<K, V> extends GenerationalLru<K, V> {
         @Override
         void renumbered() {}
     }

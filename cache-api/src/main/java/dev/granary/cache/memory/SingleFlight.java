@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.BuildCycleDetector;
 
-import dev.granary.cache.build.BuildGraph;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
  * memory prevents it. Only taking an ended flight out of the map may fail then; the next call that misses makes up for it.
  */
 final class SingleFlight<K, V> {
-    private final ConcurrentHashMap<K, Flight<V>> flights = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<K, InFlightBuild<V>> flights = new ConcurrentHashMap<>();
     private final LongAdder misses = new LongAdder();
-    private final Kept<K, V> kept;
+    private final ValueStore<K, V> kept;
     private volatile boolean isTorn; // an ended flight may be in the map
 
-    SingleFlight(Kept<K, V> kept) {
+    SingleFlight(ValueStore<K, V> kept) {
         this.kept = kept;
     }
 
@@ -31,15 +31,15 @@ final class SingleFlight<K, V> {
     /** The number of keys in the map: those that are being built, when no call has been cut short. */
     int underWay() {
         int count = 0;
-        for (Flight<V> _ : flights.values()) { // not its size, whose count misses what an error cut short
+        for (InFlightBuild<V> _ : flights.values()) { // not its size, whose count misses what an error cut short
             count++;
         }
         return count;
     }
 
     <E extends Exception> V get(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
-        Flight<V> mine = new Flight<>(Thread.currentThread());
-        Flight<V> another = null;
+        InFlightBuild<V> mine = new InFlightBuild<>(Thread.currentThread());
+        InFlightBuild<V> another = null;
         V value = null;
         try {
             another = enter(key, mine);
@@ -69,13 +69,13 @@ final class SingleFlight<K, V> {
     }
 
     /** Enters a flight for {@code key}, unless there is one under way, which is returned. */
-    private @Nullable Flight<V> enter(K key, Flight<V> mine) {
+    private @Nullable InFlightBuild<V> enter(K key, InFlightBuild<V> mine) {
         if (isTorn) {
             isTorn = false;
-            flights.values().removeIf(Flight::isEnded);
+            flights.values().removeIf(InFlightBuild::isEnded);
         }
         while (true) {
-            Flight<V> another = flights.putIfAbsent(key, mine);
+            InFlightBuild<V> another = flights.putIfAbsent(key, mine);
             if (another == null || !another.isEnded()) {
                 return another;
             }
@@ -98,12 +98,12 @@ final class SingleFlight<K, V> {
      * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
      * kept.
      */
-    private static <V> V await(Flight<V> flight) {
+    private static <V> V await(InFlightBuild<V> flight) {
         try {
-            BuildGraph.PROCESS.enter(flight);
+            BuildCycleDetector.PROCESS.enter(flight);
             awaitUninterruptibly(flight);
         } finally {
-            BuildGraph.PROCESS.leave();
+            BuildCycleDetector.PROCESS.leave();
         }
         V value = flight.value;
         if (value != null) {
@@ -113,7 +113,7 @@ final class SingleFlight<K, V> {
         throw SingleFlight.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
     }
 
-    private static void awaitUninterruptibly(Flight<?> flight) {
+    private static void awaitUninterruptibly(InFlightBuild<?> flight) {
         boolean interrupted = false;
         try {
             while (true) {

@@ -1,16 +1,16 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildGraph;
+import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.build.StackEdge;
-import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,18 +38,18 @@ class ConstantErrorsTest {
     private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 6);
     private static final Duration WAIT_FOR_EVER = Duration.ofDays(1); // a wait that should not be shows as a test that hangs
 
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, WAIT_FOR_EVER);
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
-    private Constant<Piece> get(int number) {
+    private ConstantHold<Piece> get(int number) {
         return cache.get(key("k" + number), MEGABYTE, () -> memory.allocate("k" + number, MEGABYTE));
     }
 
     /** Closes those that are there, and says how many. */
-    private static int closeAll(@Nullable Constant<?>[] held) {
+    private static int closeAll(@Nullable ConstantHold<?>[] held) {
         int count = 0;
-        for (Constant<?> constant : held) {
+        for (ConstantHold<?> constant : held) {
             if (constant != null) {
                 constant.close();
                 count++;
@@ -64,10 +64,10 @@ class ConstantErrorsTest {
     void anyDepth(ConstantPolicy policy) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, 4, policy);
-            @Nullable Constant<?>[] held = new Constant<?>[LEVELS]; // a list's add may fail by itself, and lose the hold
+            @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS]; // a list's add may fail by itself, and lose the hold
             get(-1).close();
             StackEdge.run(LEVELS, round, level -> {
-                Constant<Piece> constant = get(level);
+                ConstantHold<Piece> constant = get(level);
                 held[level] = constant;
                 constant.close();
             });
@@ -81,7 +81,7 @@ class ConstantErrorsTest {
             assertEquals(4, memory.live());
             caches.setCapacity(EngineKind.GPU, 0, policy);
             memory.assertAllFreed();
-            assertEquals(0, BuildGraph.PROCESS.waiting());
+            assertEquals(0, BuildCycleDetector.PROCESS.waiting());
         }
     }
 
@@ -91,12 +91,12 @@ class ConstantErrorsTest {
     void closedAtAnyDepth(long capacity) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, capacity);
-            List<Constant<Piece>> held = new ArrayList<>();
+            List<ConstantHold<Piece>> held = new ArrayList<>();
             for (int level = 0; level < LEVELS; level++) {
                 held.add(get(level % 4));
             }
             StackEdge.run(LEVELS, round, level -> held.get(level).close());
-            held.forEach(Constant::close);
+            held.forEach(ConstantHold::close);
             assertEquals(capacity, memory.live());
             caches.setCapacity(EngineKind.GPU, 0);
             memory.assertAllFreed();
@@ -109,7 +109,7 @@ class ConstantErrorsTest {
     void hitAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < 4 * ROUNDS; round++) {
             get(0).close();
-            @Nullable Constant<?>[] held = new Constant<?>[LEVELS];
+            @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS];
             StackEdge.run(LEVELS, round, level -> held[level] = get(0));
             assertTrue(closeAll(held) < LEVELS, "the stack did end");
             caches.setCapacity(EngineKind.GPU, 0);
@@ -187,12 +187,12 @@ class ConstantErrorsTest {
             List<ConstantPromise<Piece>> promises = new ArrayList<>();
             List<Piece> pieces = new ArrayList<>();
             for (int level = 0; level < LEVELS; level++) {
-                ConstantLookUp<Piece> found = cache.getOrAdd(key("k" + level), MEGABYTE);
-                promises.add(((ConstantLookUp.Miss<Piece>) found).promise());
+                ConstantLookup<Piece> found = cache.getOrAdd(key("k" + level), MEGABYTE);
+                promises.add(((ConstantLookup.Miss<Piece>) found).promise());
                 pieces.add(memory.allocate("k" + level, MEGABYTE));
             }
             boolean[] ended = new boolean[LEVELS];
-            @Nullable Constant<?>[] held = new Constant<?>[LEVELS];
+            @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS];
             StackEdge.run(LEVELS, round, level -> {
                 switch (ending) {
                     case FULFIL -> held[level] = promises.get(level).fulfil(pieces.get(level));
@@ -300,7 +300,7 @@ class ConstantErrorsTest {
     }
 
     private void assertSoundAfterCircle() {
-        assertEquals(0, BuildGraph.PROCESS.waiting());
+        assertEquals(0, BuildCycleDetector.PROCESS.waiting());
         assertEquals(0, cache.statistics().promisedBytes());
         get(0).close();
         get(1).close();
@@ -316,10 +316,10 @@ class ConstantErrorsTest {
                 () -> cache.get(key("k1"), 2 * MEGABYTE, () -> memory.allocate("k1", 2 * MEGABYTE))).toString();
         assertTrue(message.contains(" " + MEGABYTE + " bytes") && message.contains(" " + 2 * MEGABYTE), message);
         assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k1"), 1));
-        try (Constant<Piece> present = get(1)) {
+        try (ConstantHold<Piece> present = get(1)) {
             assertTrue(present.isCached());
         }
-        try (ConstantPromise<Piece> promise = ((ConstantLookUp.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
+        try (ConstantPromise<Piece> promise = ((ConstantLookup.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
             assertThrows(IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)); // whose promise it is
             Throwable another = assertThrows(CompletionException.class, () -> CompletableFuture.runAsync(
                     () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)).join()).getCause();

@@ -1,12 +1,12 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The policies of a full cache, with a clock that the test turns; and what the users of an evicted tensor hear. */
 class ConstantEvictionTest {
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private long now;
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, () -> now, Duration.ofDays(1));
     private final ConstantTensorCache cache = caches.of(EngineKind.CPU, 0);
@@ -143,7 +143,7 @@ class ConstantEvictionTest {
     void failedMaking() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
         use("a", 1, 1);
-        ConstantLookUp.Miss<Piece> miss = (ConstantLookUp.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
+        ConstantLookup.Miss<Piece> miss = (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
         now += 100;
         miss.promise().fail(new IllegalStateException("no"));
         assertEquals("a", cached("a", "b"));
@@ -163,7 +163,7 @@ class ConstantEvictionTest {
     @DisplayName("M15 a tensor evicted while in use stays valid until released; its callback tells the holder once, outside all locks")
     void callback() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
-        Constant<Piece> held = memory.take(cache, "a", 1);
+        ConstantHold<Piece> held = memory.take(cache, "a", 1);
         List<String> told = new ArrayList<>();
         held.onEviction(() -> {
             told.add("evicted");
@@ -194,10 +194,10 @@ class ConstantEvictionTest {
     @DisplayName("M15 a holder that is told uses its handle from one execution to the next without asking the cache again")
     void holder() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
-        List<Constant<Piece>> hold = new ArrayList<>();
+        List<ConstantHold<Piece>> hold = new ArrayList<>();
         for (int execution = 0; execution < 100; execution++) {
             if (hold.isEmpty()) {
-                Constant<Piece> constant = memory.take(cache, "weights", 1);
+                ConstantHold<Piece> constant = memory.take(cache, "weights", 1);
                 hold.add(constant);
                 constant.onEviction(() -> {
                     hold.remove(constant);
@@ -218,14 +218,14 @@ class ConstantEvictionTest {
     @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed handle never does")
     void callbackAfterwards() {
         List<String> told = new ArrayList<>();
-        Constant<Piece> gone = memory.take(cache, "gone", 1);
+        ConstantHold<Piece> gone = memory.take(cache, "gone", 1);
         cache.removeIfExist(key("gone"));
         gone.onEviction(() -> told.add("at once"));
         assertEquals(List.of("at once"), told);
         gone.close();
         gone.onEviction(() -> told.add("closed"));
-        Constant<Piece> closed = memory.take(cache, "k", 1);
-        Constant<Piece> open = memory.take(cache, "k", 1);
+        ConstantHold<Piece> closed = memory.take(cache, "k", 1);
+        ConstantHold<Piece> open = memory.take(cache, "k", 1);
         closed.onEviction(() -> told.add("closed"));
         open.onEviction(() -> told.add("open"));
         closed.close();
@@ -240,7 +240,7 @@ class ConstantEvictionTest {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
         List<String> told = new ArrayList<>();
         for (String name : List.of("a", "b")) {
-            Constant<Piece> constant = memory.take(cache, name, 1);
+            ConstantHold<Piece> constant = memory.take(cache, name, 1);
             constant.onEviction(() -> {
                 throw new AssertionError("on purpose, for the test of callbacks that throw");
             });

@@ -1,12 +1,12 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
-import dev.granary.cache.contract.Seed;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,8 +24,8 @@ class ConstantHistoriesTest {
     private static final int KEYS = 12;
     private static final List<ConstantPolicy> POLICIES = List.of(ConstantPolicy.values());
 
-    private final TestMemory memory = new TestMemory();
-    private final SplittableRandom random = Seed.random(getClass().getName());
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
+    private final SplittableRandom random = TestSeed.random(getClass().getName());
     private long now;
     private ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
     private ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
@@ -37,7 +37,7 @@ class ConstantHistoriesTest {
     private int expectedCallbacks;
 
     /** A handle that is in use; {@code entry} is what it came from, null where that was never cached. */
-    private record Held(Constant<Piece> constant, ConstantModel.@Nullable Entry entry) {}
+    private record Held(ConstantHold<Piece> constant, ConstantModel.@Nullable Entry entry) {}
 
     /** A promise that is not ended; {@code entry} is null where it is for its holder alone. */
     private record Open(ConstantKey<Piece> key, ConstantPromise<Piece> promise, ConstantModel.@Nullable Entry entry, long bytes, long start) {}
@@ -115,15 +115,15 @@ class ConstantHistoriesTest {
             return; // this thread has promised it
         }
         switch (leaving(() -> cache.getOrAdd(key, bytes(key)))) {
-            case ConstantLookUp.Hit<Piece> hit -> {
+            case ConstantLookup.Hit<Piece> hit -> {
                 model.hit(Objects.requireNonNull(entry, "a hit on what is not cached"));
                 hold(hit.constant(), entry);
             }
-            case ConstantLookUp.Miss<Piece> miss -> {
+            case ConstantLookup.Miss<Piece> miss -> {
                 assertEquals(null, entry, "a miss on what is cached");
                 open.add(new Open(key, miss.promise(), model.promise(key, bytes(key)), bytes(key), now));
             }
-            case ConstantLookUp.Failed<Piece> failed -> throw new AssertionError(failed.cause());
+            case ConstantLookup.Failed<Piece> failed -> throw new AssertionError(failed.cause());
         }
     }
 
@@ -142,7 +142,7 @@ class ConstantHistoriesTest {
                 model.remove(promised.entry);
             }
             default -> {
-                Constant<Piece> mine = leaving(() -> promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
+                ConstantHold<Piece> mine = leaving(() -> promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
                 boolean isKept = model.fulfil(promised.entry, now - promised.start);
                 assertEquals(isKept, mine.isCached());
                 hold(mine, isKept ? promised.entry : null);
@@ -150,7 +150,7 @@ class ConstantHistoriesTest {
         }
     }
 
-    private void hold(Constant<Piece> constant, ConstantModel.@Nullable Entry entry) {
+    private void hold(ConstantHold<Piece> constant, ConstantModel.@Nullable Entry entry) {
         held.add(new Held(constant, entry));
         if (random.nextInt(4) == 0) {
             expectedCallbacks += entry == null ? 1 : 0;
@@ -166,7 +166,7 @@ class ConstantHistoriesTest {
     }
 
     /** A handle that wants to be told, and how often it was. */
-    private record Told(Constant<Piece> constant, AtomicInteger ran) {}
+    private record Told(ConstantHold<Piece> constant, AtomicInteger ran) {}
 
     private void letGo() {
         if (!held.isEmpty()) {
@@ -208,7 +208,7 @@ class ConstantHistoriesTest {
     }
 
     private void compare(int history, int step) {
-        String where = "seed " + Seed.VALUE + ", history " + history + ", step " + step;
+        String where = "seed " + TestSeed.VALUE + ", history " + history + ", step " + step;
         ConstantStatistics statistics = cache.statistics();
         assertEquals(model.kept(), statistics.bytes(), where);
         assertEquals(model.promised(), statistics.promisedBytes(), where);

@@ -1,14 +1,14 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 class ConstantPromiseTest {
     private static final int WAITERS = 8;
 
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofDays(1));
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -56,17 +56,17 @@ class ConstantPromiseTest {
         return miss(from.getOrAdd(key("k"), MEGABYTE));
     }
 
-    private static ConstantPromise<Piece> miss(ConstantLookUp<Piece> found) {
-        if (found instanceof ConstantLookUp.Miss<Piece> miss) {
+    private static ConstantPromise<Piece> miss(ConstantLookup<Piece> found) {
+        if (found instanceof ConstantLookup.Miss<Piece> miss) {
             return miss.promise();
         }
         throw new AssertionError("no miss: " + found);
     }
 
     /** Eight threads that wait for the promised tensor when this returns. */
-    private List<Future<ConstantLookUp<Piece>>> waiters() {
-        List<Future<ConstantLookUp<Piece>>> waiting = new ArrayList<>();
-        Callable<ConstantLookUp<Piece>> ask = () -> cache.getOrAdd(key("k"), MEGABYTE);
+    private List<Future<ConstantLookup<Piece>>> waiters() {
+        List<Future<ConstantLookup<Piece>>> waiting = new ArrayList<>();
+        Callable<ConstantLookup<Piece>> ask = () -> cache.getOrAdd(key("k"), MEGABYTE);
         for (int i = 0; i < WAITERS; i++) {
             waiting.add(threads.submit(ask));
         }
@@ -74,10 +74,10 @@ class ConstantPromiseTest {
         return waiting;
     }
 
-    private static Constant<Piece> hit(Future<ConstantLookUp<Piece>> future) throws Exception {
+    private static ConstantHold<Piece> hit(Future<ConstantLookup<Piece>> future) throws Exception {
         return switch (future.get()) {
-            case ConstantLookUp.Hit<Piece> hit -> hit.constant();
-            case ConstantLookUp.Miss<Piece> _, ConstantLookUp.Failed<Piece> _ -> throw new AssertionError("no hit: " + future.get());
+            case ConstantLookup.Hit<Piece> hit -> hit.constant();
+            case ConstantLookup.Miss<Piece> _, ConstantLookup.Failed<Piece> _ -> throw new AssertionError("no hit: " + future.get());
         };
     }
 
@@ -87,11 +87,11 @@ class ConstantPromiseTest {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
         assertEquals(0, cache.getSize());
-        List<Future<ConstantLookUp<Piece>>> waiting = waiters();
-        Constant<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
+        List<Future<ConstantLookup<Piece>>> waiting = waiters();
+        ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
-        for (Future<ConstantLookUp<Piece>> other : waiting) {
-            try (Constant<Piece> theirs = hit(other)) {
+        for (Future<ConstantLookup<Piece>> other : waiting) {
+            try (ConstantHold<Piece> theirs = hit(other)) {
                 assertSame(mine.buffer(), theirs.buffer());
             }
         }
@@ -103,11 +103,11 @@ class ConstantPromiseTest {
     @DisplayName("M15 a failure reaches all who wait, nothing is kept, the next one makes it")
     void failed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
-        List<Future<ConstantLookUp<Piece>>> waiting = waiters();
+        List<Future<ConstantLookup<Piece>>> waiting = waiters();
         Exception cause = new Exception("checked");
         promise.fail(cause);
-        for (Future<ConstantLookUp<Piece>> other : waiting) {
-            assertEquals(new ConstantLookUp.Failed<Piece>(cause), other.get());
+        for (Future<ConstantLookup<Piece>> other : waiting) {
+            assertEquals(new ConstantLookup.Failed<Piece>(cause), other.get());
         }
         promise(cache).close();
     }
@@ -117,8 +117,8 @@ class ConstantPromiseTest {
     void failedGet() throws Exception {
         for (Throwable cause : List.of(new IOException("checked"), new IllegalStateException("unchecked"), new StackOverflowError())) {
             ConstantPromise<Piece> promise = promise(cache);
-            Callable<Constant<Piece>> ask = () -> memory.take(cache, "k", 1);
-            Future<Constant<Piece>> other = threads.submit(ask);
+            Callable<ConstantHold<Piece>> ask = () -> memory.take(cache, "k", 1);
+            Future<ConstantHold<Piece>> other = threads.submit(ask);
             until(() -> cache.waiting(key("k")) == 1);
             promise.fail(cause);
             assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
@@ -130,14 +130,14 @@ class ConstantPromiseTest {
     @DisplayName("M15 a maker that fails while another waits: both get its exception, and neither makes it again")
     void failedMaker() throws Exception {
         IOException cause = new IOException("disk");
-        Callable<Constant<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
+        Callable<ConstantHold<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
             until(() -> cache.waiting(key("k")) == 1);
             throw cause;
         });
-        Future<Constant<Piece>> maker = threads.submit(make);
+        Future<ConstantHold<Piece>> maker = threads.submit(make);
         until(() -> cache.statistics().promisedBytes() > 0);
-        Callable<Constant<Piece>> ask = () -> memory.take(cache, "k", 1);
-        Future<Constant<Piece>> other = threads.submit(ask);
+        Callable<ConstantHold<Piece>> ask = () -> memory.take(cache, "k", 1);
+        Future<ConstantHold<Piece>> other = threads.submit(ask);
         assertSame(cause, assertThrows(ExecutionException.class, maker::get).getCause());
         assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
         assertEquals(0, memory.allocated());
@@ -147,7 +147,7 @@ class ConstantPromiseTest {
     @DisplayName("M15 a promise that is closed unfulfilled: one of those who wait gets the miss, the others go on waiting")
     void closed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
-        List<Future<ConstantLookUp<Piece>>> waiting = waiters();
+        List<Future<ConstantLookup<Piece>>> waiting = waiters();
         promise.close();
         promise.close();
         assertOneMakesIt(waiting);
@@ -158,7 +158,7 @@ class ConstantPromiseTest {
     void forgotten() throws Exception {
         Thread forgetful = Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
         forgetful.join();
-        List<Future<ConstantLookUp<Piece>>> waiting = waiters();
+        List<Future<ConstantLookup<Piece>>> waiting = waiters();
         until(() -> {
             System.gc();
             return waiting.stream().anyMatch(Future::isDone);
@@ -166,12 +166,12 @@ class ConstantPromiseTest {
         assertOneMakesIt(waiting);
     }
 
-    private void assertOneMakesIt(List<Future<ConstantLookUp<Piece>>> waiting) throws Exception {
+    private void assertOneMakesIt(List<Future<ConstantLookup<Piece>>> waiting) throws Exception {
         until(() -> waiting.stream().anyMatch(Future::isDone));
-        Future<ConstantLookUp<Piece>> first = waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
+        Future<ConstantLookup<Piece>> first = waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
         until(() -> cache.waiting(key("k")) == WAITERS - 1);
         miss(first.get()).fulfil(memory.allocate("k", MEGABYTE)).close();
-        for (Future<ConstantLookUp<Piece>> other : waiting) {
+        for (Future<ConstantLookup<Piece>> other : waiting) {
             if (other != first) {
                 hit(other).close();
             }
@@ -186,7 +186,7 @@ class ConstantPromiseTest {
         ConstantPromise<Piece> promise = promise(cache);
         List<String> end = new ArrayList<>();
         Thread waiter = Thread.ofPlatform().start(() -> {
-            try (Constant<Piece> own = memory.take(cache, "k", 1)) {
+            try (ConstantHold<Piece> own = memory.take(cache, "k", 1)) {
                 end.add("cached " + own.isCached() + ", interrupted " + Thread.currentThread().isInterrupted());
             }
         });
@@ -216,16 +216,16 @@ class ConstantPromiseTest {
     @Test
     @DisplayName("M15 who waits for a tensor that is removed, or whose context ends, before it is made gets it; it is not kept")
     void removedWhileMaking() throws Exception {
-        for (Runnable removal : List.<Runnable>of(() -> assertTrue(cache.removeIfExist(key("k"))), () -> cache.removeContext(TestMemory.CONTEXT))) {
+        for (Runnable removal : List.<Runnable>of(() -> assertTrue(cache.removeIfExist(key("k"))), () -> cache.removeContext(FakeDeviceMemory.CONTEXT))) {
             ConstantPromise<Piece> promise = promise(cache);
-            List<Future<ConstantLookUp<Piece>>> waiting = waiters();
+            List<Future<ConstantLookup<Piece>>> waiting = waiters();
             removal.run();
             assertEquals(0, cache.statistics().promisedBytes());
-            Constant<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
+            ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
             Piece piece = mine.buffer();
             mine.close();
-            for (Future<ConstantLookUp<Piece>> other : waiting) {
-                try (Constant<Piece> theirs = hit(other)) {
+            for (Future<ConstantLookup<Piece>> other : waiting) {
+                try (ConstantHold<Piece> theirs = hit(other)) {
                     assertSame(piece, theirs.buffer());
                     assertFalse(piece.isFreed());
                     assertFalse(theirs.isCached());
@@ -240,8 +240,8 @@ class ConstantPromiseTest {
     void anewWhileMaking() {
         ConstantPromise<Piece> old = promise(cache);
         cache.removeIfExist(key("k"));
-        try (Constant<Piece> anew = memory.take(cache, "k", 1)) {
-            Constant<Piece> late = old.fulfil(memory.allocate("late", MEGABYTE));
+        try (ConstantHold<Piece> anew = memory.take(cache, "k", 1)) {
+            ConstantHold<Piece> late = old.fulfil(memory.allocate("late", MEGABYTE));
             assertFalse(late.isCached());
             late.close();
             assertTrue(anew.isCached());
@@ -282,7 +282,7 @@ class ConstantPromiseTest {
         caches.setCapacity(EngineKind.GPU, 0);
         ConstantPromise<Piece> first = promise(cache);
         ConstantPromise<Piece> second = promise(cache);
-        try (Constant<Piece> one = first.fulfil(memory.allocate("k", MEGABYTE)); Constant<Piece> two = second.fulfil(memory.allocate("k", MEGABYTE))) {
+        try (ConstantHold<Piece> one = first.fulfil(memory.allocate("k", MEGABYTE)); ConstantHold<Piece> two = second.fulfil(memory.allocate("k", MEGABYTE))) {
             assertFalse(one.isCached() || two.isCached());
         }
         assertEquals(2, cache.statistics().notKept());
@@ -293,8 +293,8 @@ class ConstantPromiseTest {
     void reserved() {
         caches.setCapacity(EngineKind.GPU, 3);
         ConstantPromise<Piece> first = promise(cache);
-        ConstantLookUp<Piece> second = cache.getOrAdd(key("second"), 2 * MEGABYTE);
-        ConstantLookUp<Piece> third = cache.getOrAdd(key("third"), MEGABYTE);
+        ConstantLookup<Piece> second = cache.getOrAdd(key("second"), 2 * MEGABYTE);
+        ConstantLookup<Piece> third = cache.getOrAdd(key("third"), MEGABYTE);
         assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
         miss(third).fulfil(memory.allocate("third", MEGABYTE)).close();
         miss(second).fulfil(memory.allocate("second", 2 * MEGABYTE)).close();

@@ -1,7 +1,7 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** One device's cache: what it keeps, by which key, and who owns it. */
 class ConstantTensorCacheTest {
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
@@ -29,7 +29,7 @@ class ConstantTensorCacheTest {
         assertEquals(0, cache.statistics().promisedBytes());
     }
 
-    private static Constant<Piece> unmade(ConstantTensorCache cache, Object key, long megabytes) {
+    private static ConstantHold<Piece> unmade(ConstantTensorCache cache, Object key, long megabytes) {
         return cache.get(key(key), megabytes * MEGABYTE, () -> {
             throw new AssertionError("made again: " + key);
         });
@@ -77,7 +77,7 @@ class ConstantTensorCacheTest {
     @DisplayName("M15 capacity 0: nothing is kept, every caller makes its own")
     void disabled() {
         caches.setCapacity(EngineKind.GPU, 0);
-        try (Constant<Piece> first = memory.take(cache, "k", 1); Constant<Piece> second = memory.take(cache, "k", 1)) {
+        try (ConstantHold<Piece> first = memory.take(cache, "k", 1); ConstantHold<Piece> second = memory.take(cache, "k", 1)) {
             assertNotSame(first.buffer(), second.buffer());
             assertFalse(first.isCached());
         }
@@ -94,15 +94,15 @@ class ConstantTensorCacheTest {
                 return 7;
             }
         }
-        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "other", TestMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> neighbour = new ConstantKey<>(Piece.class, "one", TestMemory.CONTEXT, new Colliding("l"));
+        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantKey<Piece> neighbour = new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
         for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
             cache.get(key, 1, () -> memory.allocate(key, 1)).close();
         }
         assertEquals(3, memory.allocated());
         for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
-            try (Constant<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
+            try (ConstantHold<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
                 assertSame(key, found.buffer().content);
             }
         }
@@ -115,7 +115,7 @@ class ConstantTensorCacheTest {
     void oneBudget() {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
-            cache.get(new ConstantKey<>(Piece.class, backend, TestMemory.CONTEXT, "k"), MEGABYTE, () -> memory.allocate(backend, MEGABYTE)).close();
+            cache.get(new ConstantKey<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"), MEGABYTE, () -> memory.allocate(backend, MEGABYTE)).close();
         }
         assertEquals(2 * MEGABYTE, cache.getSize());
         assertEquals(1, cache.statistics().notKept());
@@ -126,8 +126,8 @@ class ConstantTensorCacheTest {
     void contexts() {
         ConstantKey<Piece> here = new ConstantKey<>(Piece.class, "test", "here", "k");
         ConstantKey<Piece> there = new ConstantKey<>(Piece.class, "test", "there", "k");
-        try (Constant<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
-                Constant<Piece> second = cache.get(there, 1, () -> memory.allocate("there", 1))) {
+        try (ConstantHold<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
+                ConstantHold<Piece> second = cache.get(there, 1, () -> memory.allocate("there", 1))) {
             assertNotSame(first.buffer(), second.buffer());
             cache.removeContext("here");
             assertFalse(first.isCached());
@@ -141,8 +141,8 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("M15 a removed tensor lives until its last user lets go, then it is freed once; who closes twice changes nothing")
     void coOwned() {
-        Constant<Piece> first = memory.take(cache, "k", 1);
-        Constant<Piece> second = unmade(cache, "k", 1);
+        ConstantHold<Piece> first = memory.take(cache, "k", 1);
+        ConstantHold<Piece> second = unmade(cache, "k", 1);
         Piece piece = first.buffer();
         assertSame(piece, second.buffer());
         assertTrue(cache.removeIfExist(key("k")));
@@ -168,9 +168,9 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("M15 a removed tensor is made again; its old users keep the old one")
     void madeAgain() {
-        try (Constant<Piece> old = memory.take(cache, "k", 1)) {
+        try (ConstantHold<Piece> old = memory.take(cache, "k", 1)) {
             cache.removeIfExist(key("k"));
-            try (Constant<Piece> anew = memory.take(cache, "k", 1)) {
+            try (ConstantHold<Piece> anew = memory.take(cache, "k", 1)) {
                 assertNotSame(old.buffer(), anew.buffer());
                 assertTrue(anew.isCached());
                 assertFalse(old.isCached());
@@ -206,11 +206,11 @@ class ConstantTensorCacheTest {
     @DisplayName("M15 a constant made from other constants; one that needs itself is an error and no hang")
     void nested() {
         cache.get(key("folded"), MEGABYTE, () -> {
-            try (Constant<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
+            try (ConstantHold<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
                 return memory.allocate("folded " + part.buffer().content, MEGABYTE);
             }
         }).close();
-        try (Constant<Piece> folded = unmade(cache, "folded", 1)) {
+        try (ConstantHold<Piece> folded = unmade(cache, "folded", 1)) {
             assertEquals("folded part", folded.buffer().content);
         }
         assertThrows(IllegalStateException.class, () -> cache.get(key("circle"), 1, () ->
@@ -228,7 +228,7 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("M15 closed caches keep nothing more, and what users hold stays theirs")
     void closed() {
-        Constant<Piece> held = memory.take(cache, "k", 1);
+        ConstantHold<Piece> held = memory.take(cache, "k", 1);
         caches.close();
         assertFalse(held.buffer().isFreed());
         assertFalse(held.isCached());

@@ -1,14 +1,14 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** Limits for kinds and devices, and what setting them does to what is cached. */
 class ConstantTensorCachesTest {
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
 
     @AfterEach
@@ -191,7 +191,7 @@ class ConstantTensorCachesTest {
     void flushWhileMaking() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
-        try (Constant<Piece> made = cache.get(key("k"), MEGABYTE, () -> {
+        try (ConstantHold<Piece> made = cache.get(key("k"), MEGABYTE, () -> {
             caches.setCapacity(EngineKind.GPU, 4);
             assertEquals(0, cache.statistics().promisedBytes());
             return memory.allocate("k", MEGABYTE);
@@ -208,7 +208,7 @@ class ConstantTensorCachesTest {
     void settingInCallback() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
-        Constant<Piece> held = memory.take(cache, "k", 1);
+        ConstantHold<Piece> held = memory.take(cache, "k", 1);
         held.onEviction(() -> {
             caches.setCapacity(EngineKind.CPU, 3);
             held.close();

@@ -1,13 +1,13 @@
 package dev.granary.cache.constant;
 
-import static dev.granary.cache.constant.TestMemory.MEGABYTE;
-import static dev.granary.cache.constant.TestMemory.key;
+import static dev.granary.cache.constant.FakeDeviceMemory.MEGABYTE;
+import static dev.granary.cache.constant.FakeDeviceMemory.key;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.TestMemory.Piece;
-import dev.granary.cache.contract.Seed;
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import dev.granary.testing.TestSeed;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -31,7 +31,7 @@ class ConstantThreadsTest {
     private static final long LARGEST = 4;
     private static final List<ConstantPolicy> POLICIES = List.of(ConstantPolicy.values());
 
-    private final TestMemory memory = new TestMemory();
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
@@ -49,17 +49,17 @@ class ConstantThreadsTest {
     @DisplayName("M15 1,000 threads on one absent key: one makes it, all share it, it is freed once")
     void thousand() throws Exception {
         AtomicInteger makings = new AtomicInteger();
-        Callable<Constant<Piece>> ask = () -> cache.get(key("k"), MEGABYTE, () -> {
+        Callable<ConstantHold<Piece>> ask = () -> cache.get(key("k"), MEGABYTE, () -> {
             makings.incrementAndGet();
             ConstantPromiseTest.until(() -> cache.waiting(key("k")) >= 500);
             return memory.allocate("k", MEGABYTE);
         });
-        List<Constant<Piece>> all = together(Collections.nCopies(1000, ask));
+        List<ConstantHold<Piece>> all = together(Collections.nCopies(1000, ask));
         assertEquals(1, makings.get());
-        assertEquals(1, all.stream().map(Constant::buffer).distinct().count());
+        assertEquals(1, all.stream().map(ConstantHold::buffer).distinct().count());
         assertEquals(999, cache.statistics().reused());
         caches.close();
-        all.subList(0, 999).forEach(Constant::close);
+        all.subList(0, 999).forEach(ConstantHold::close);
         assertEquals(1, memory.live());
         all.getLast().close();
         memory.assertAllFreed();
@@ -69,9 +69,9 @@ class ConstantThreadsTest {
     @DisplayName("M15 threads that look up, hold, remove, resize and flush at random: never freed in use, never beyond the budget, no leak")
     void random() throws Exception {
         caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
-        SplittableRandom seeds = Seed.random(getClass().getName());
+        SplittableRandom seeds = TestSeed.random(getClass().getName());
         AtomicInteger toldOff = new AtomicInteger();
-        ConcurrentLinkedQueue<Constant<Piece>> holders = new ConcurrentLinkedQueue<>();
+        ConcurrentLinkedQueue<ConstantHold<Piece>> holders = new ConcurrentLinkedQueue<>();
         List<Callable<Boolean>> work = new ArrayList<>();
         for (int t = 0; t < THREADS; t++) {
             SplittableRandom random = seeds.split();
@@ -83,7 +83,7 @@ class ConstantThreadsTest {
             });
         }
         together(work);
-        holders.forEach(Constant::close);
+        holders.forEach(ConstantHold::close);
         ConstantStatistics end = cache.statistics();
         assertEquals(0, end.promisedBytes());
         assertEquals(memory.liveBytes(), end.bytes(), "what is cached, and nothing else, is alive");
@@ -94,27 +94,27 @@ class ConstantThreadsTest {
         memory.assertAllFreed();
     }
 
-    private void step(SplittableRandom random, ConcurrentLinkedQueue<Constant<Piece>> holders, AtomicInteger toldOff) {
+    private void step(SplittableRandom random, ConcurrentLinkedQueue<ConstantHold<Piece>> holders, AtomicInteger toldOff) {
         int number = random.nextInt(KEYS);
         long bytes = number % LARGEST + 1;
         switch (random.nextInt(400)) {
             case 0 -> caches.setCapacity(EngineKind.GPU, 0, ConstantPolicy.LRU);
             case 1, 2, 3, 4 -> caches.setCapacity(EngineKind.GPU, 1, POLICIES.get(random.nextInt(POLICIES.size())));
-            case 5 -> cache.removeContext(TestMemory.CONTEXT);
+            case 5 -> cache.removeContext(FakeDeviceMemory.CONTEXT);
             default -> { }
         }
         if (random.nextInt(20) == 0) {
             cache.removeIfExist(key(number));
         }
         if (random.nextInt(20) == 0) {
-            Constant<Piece> old = holders.poll();
+            ConstantHold<Piece> old = holders.poll();
             if (old != null) {
                 assertFalse(old.buffer().isFreed());
                 old.close();
             }
         }
         long size = bytes * MEGABYTE / 8;
-        Constant<Piece> constant;
+        ConstantHold<Piece> constant;
         try {
             boolean fails = random.nextInt(50) == 0;
             constant = cache.get(key(number), size, () -> {

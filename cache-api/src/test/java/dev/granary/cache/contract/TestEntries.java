@@ -6,6 +6,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import dev.granary.testing.TestSeed;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,7 +32,7 @@ public final class TestEntries {
 
     /** A generator named after the test that uses it. */
     public TestEntries(String name) {
-        this.random = Seed.random(name);
+        this.random = TestSeed.random(name);
     }
 
     /** An id that this generator gave nobody before. */

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.TestSeed;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
@@ -32,41 +32,41 @@ class EntryDamageTest {
     @EnumSource
     @DisplayName("D6 every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
     void everyByte(Compression compression) {
-        byte[] good = Frame.of(entry, compression).bytes();
+        byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int at = 0; at < good.length; at++) {
             for (int change = 0; change < 10; change++) {
                 byte[] bad = good.clone();
                 bad[at] = change < 8 ? (byte) (bad[at] ^ 1 << change) : change == 8 ? 0 : (byte) 0xff;
                 if (bad[at] != good[at]) {
-                    LoadResult result = Frame.decode(bad, entry.id());
+                    LoadResult result = EntryBytesEditor.decode(bad, entry.id());
                     int place = at;
-                    assertTrue(expected(at).contains(Frame.damage(result)), () -> "byte " + place + ": " + result);
+                    assertTrue(expected(at).contains(EntryBytesEditor.damage(result)), () -> "byte " + place + ": " + result);
                 }
             }
         }
     }
 
-    private static List<Damage> expected(int at) {
-        if (at < Frame.VERSION) {
-            return List.of(Damage.FOREIGN);
+    private static List<DamageKind> expected(int at) {
+        if (at < EntryBytesEditor.VERSION) {
+            return List.of(DamageKind.FOREIGN);
         }
-        return at >= Frame.COUNT && at < Frame.RESERVED ? List.of(Damage.CORRUPT, Damage.TRUNCATED) : List.of(Damage.CORRUPT);
+        return at >= EntryBytesEditor.COUNT && at < EntryBytesEditor.RESERVED ? List.of(DamageKind.CORRUPT, DamageKind.TRUNCATED) : List.of(DamageKind.CORRUPT);
     }
 
     @ParameterizedTest
     @EnumSource
     @DisplayName("D6 every truncation is TRUNCATED")
     void everyTruncation(Compression compression) {
-        byte[] good = Frame.of(entry, compression).bytes();
+        byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int length = 0; length < good.length; length++) {
-            assertEquals(Damage.TRUNCATED, Frame.damage(Frame.decode(Arrays.copyOf(good, length), entry.id())), "at " + length);
+            assertEquals(DamageKind.TRUNCATED, EntryBytesEditor.damage(EntryBytesEditor.decode(Arrays.copyOf(good, length), entry.id())), "at " + length);
         }
     }
 
     @Test
     @DisplayName("D6 the tail replaced by zeros, as a file system does after a crash: a miss")
     void zeroTail() {
-        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         int lastSet = good.length - 1;
         while (good[lastSet] == 0) {
             lastSet--;
@@ -74,18 +74,18 @@ class EntryDamageTest {
         for (int from = 0; from <= lastSet; from++) {
             byte[] bad = good.clone();
             Arrays.fill(bad, from, bad.length, (byte) 0);
-            Frame.damage(Frame.decode(bad, entry.id()));
+            EntryBytesEditor.damage(EntryBytesEditor.decode(bad, entry.id()));
         }
     }
 
     @Test
     @DisplayName("D6 trailing junk of 1 and 100 bytes, and the entry twice, are EXTENDED")
     void trailingJunk() {
-        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int more : new int[] {1, 100, good.length}) {
             byte[] longer = Arrays.copyOf(good, good.length + more);
             System.arraycopy(good, 0, longer, good.length, more);
-            assertEquals(Damage.EXTENDED, Frame.damage(Frame.decode(longer, entry.id())));
+            assertEquals(DamageKind.EXTENDED, EntryBytesEditor.damage(EntryBytesEditor.decode(longer, entry.id())));
         }
     }
 
@@ -94,66 +94,66 @@ class EntryDamageTest {
     void swapped() {
         Entry one = entries.entry(300);
         Entry two = entries.entry(TestEntries.id("x" + entries.random().nextInt(10, 99)), 300);
-        Frame first = Frame.of(one, Compression.NONE);
-        Frame second = Frame.of(two, Compression.NONE);
+        EntryBytesEditor first = EntryBytesEditor.of(one, Compression.NONE);
+        EntryBytesEditor second = EntryBytesEditor.of(two, Compression.NONE);
         byte[] mixed = first.bytes();
         System.arraycopy(second.bytes(), second.start(2), mixed, first.start(2), 300);
-        assertEquals(Damage.CORRUPT, Frame.damage(Frame.decode(mixed, one.id())));
-        assertEquals(Damage.WRONG_KEY, Frame.damage(second.decode(one.id())));
+        assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(EntryBytesEditor.decode(mixed, one.id())));
+        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(second.decode(one.id())));
         byte[] otherHead = second.bytes();
         System.arraycopy(first.bytes(), 0, otherHead, 0, first.start(0));
-        Frame.damage(Frame.decode(otherHead, one.id()));
+        EntryBytesEditor.damage(EntryBytesEditor.decode(otherHead, one.id()));
     }
 
     @Test
     @DisplayName("D6 two sections of one entry swapped, rows and all: the content hash tells")
     void orderOfBinaries() {
         Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
-        Frame frame = Frame.of(two, Compression.NONE);
+        EntryBytesEditor frame = EntryBytesEditor.of(two, Compression.NONE);
         frame.replace(2, new byte[] {2, 2}, 2).replace(3, new byte[] {1, 1}, 2);
-        LoadResult full = EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(frame.bytes()), two.id(), Verification.CONTENT_HASH);
-        assertEquals(Damage.CORRUPT, Frame.damage(full));
+        LoadResult full = EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(frame.bytes()), two.id(), VerificationLevel.CONTENT_HASH);
+        assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(full));
     }
 
     @Test
     @DisplayName("D6 an error page, text, another file are FOREIGN; nothing at all is TRUNCATED")
     void foreign() {
         for (String page : List.of("<html><body>503 Service Unavailable</body></html>", "{}", "\0", "\n", "GRAN", "x".repeat(10_000))) {
-            assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(page.getBytes(UTF_8), entry.id())), page);
+            assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(page.getBytes(UTF_8), entry.id())), page);
         }
-        assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(new byte[4096], entry.id())));
-        assertEquals(Damage.TRUNCATED, Frame.damage(Frame.decode(new byte[0], entry.id())));
-        byte[] asText = new String(Frame.of(entry, Compression.NONE).bytes(), UTF_8).getBytes(UTF_8);
-        assertEquals(Damage.FOREIGN, Frame.damage(Frame.decode(asText, entry.id())), "sent through a text decoder");
+        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[4096], entry.id())));
+        assertEquals(DamageKind.TRUNCATED, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[0], entry.id())));
+        byte[] asText = new String(EntryBytesEditor.of(entry, Compression.NONE).bytes(), UTF_8).getBytes(UTF_8);
+        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(asText, entry.id())), "sent through a text decoder");
     }
 
     @Test
     @DisplayName("D6 B10 version 0 is TOO_OLD, versions above this one and unknown flags are TOO_NEW, with a fitting checksum; without one they are damage")
     void versions() {
-        assertEquals(Damage.TOO_OLD, Frame.damage(Frame.of(entry, Compression.NONE).putShort(Frame.VERSION, 0).resealed().decode(entry.id())));
+        assertEquals(DamageKind.TOO_OLD, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.VERSION, 0).resealed().decode(entry.id())));
         for (int version : new int[] {2, 3, 0x7fff, 0x8000, 0xffff}) {
-            Frame frame = Frame.of(entry, Compression.NONE).putShort(Frame.VERSION, version);
-            assertEquals(Damage.CORRUPT, Frame.damage(frame.decode(entry.id())));
-            assertEquals(Damage.TOO_NEW, Frame.damage(frame.resealed().decode(entry.id())));
+            EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.VERSION, version);
+            assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(frame.decode(entry.id())));
+            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(frame.resealed().decode(entry.id())));
         }
         for (int flags : new int[] {1, 2, 0x8000, 0xffff}) {
-            Frame flagged = Frame.of(entry, Compression.NONE).putShort(Frame.FLAGS, flags);
-            assertEquals(Damage.CORRUPT, Frame.damage(flagged.decode(entry.id())));
-            assertEquals(Damage.CORRUPT, Frame.damage(flagged.resealed().putShort(Frame.VERSION, 7).decode(entry.id())), "sound flags, a damaged version");
-            assertEquals(Damage.TOO_NEW, Frame.damage(Frame.of(entry, Compression.NONE).putShort(Frame.FLAGS, flags).resealed().decode(entry.id())));
+            EntryBytesEditor flagged = EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.FLAGS, flags);
+            assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(flagged.decode(entry.id())));
+            assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(flagged.resealed().putShort(EntryBytesEditor.VERSION, 7).decode(entry.id())), "sound flags, a damaged version");
+            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.FLAGS, flags).resealed().decode(entry.id())));
         }
     }
 
     @Test
     @DisplayName("B10 the checksum tells damage of version and flags from every sound header of another version: all 65,536 versions, with and without flags")
     void everyVersion() {
-        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int version = 0; version < 1 << 16; version++) {
             if (version != EntryFormat.VERSION) {
                 int flags = entries.random().nextInt(1 << 16) * (version & 1);
-                Frame changed = new Frame(good).putShort(Frame.VERSION, version).putShort(Frame.FLAGS, flags);
-                assertEquals(Damage.CORRUPT, Frame.damage(changed.decode(entry.id())));
-                assertEquals(version < EntryFormat.VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, Frame.damage(changed.resealed().decode(entry.id())));
+                EntryBytesEditor changed = new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, version).putShort(EntryBytesEditor.FLAGS, flags);
+                assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(changed.decode(entry.id())));
+                assertEquals(version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, EntryBytesEditor.damage(changed.resealed().decode(entry.id())));
             }
         }
     }
@@ -161,36 +161,36 @@ class EntryDamageTest {
     @Test
     @DisplayName("B10 a version whose header is laid out otherwise, or that is damaged elsewhere as well, is another version: nothing proves the contrary")
     void otherLayouts() {
-        byte[] good = Frame.of(entry, Compression.NONE).bytes();
+        byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int sections : new int[] {0, 2, 1025, 0xffff, 900}) {
-            assertEquals(Damage.TOO_NEW, Frame.damage(new Frame(good).putShort(Frame.VERSION, 2).putShort(Frame.COUNT, sections).decode(entry.id())));
+            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, 2).putShort(EntryBytesEditor.COUNT, sections).decode(entry.id())));
         }
-        Frame both = new Frame(good).putShort(Frame.VERSION, 2).putLong(Frame.COMPILE_NANOS, 1);
-        assertEquals(Damage.TOO_NEW, Frame.damage(both.decode(entry.id())));
+        EntryBytesEditor both = new EntryBytesEditor(good).putShort(EntryBytesEditor.VERSION, 2).putLong(EntryBytesEditor.COMPILE_NANOS, 1);
+        assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(both.decode(entry.id())));
     }
 
     @Test
     @DisplayName("D6 the reserved field is not looked at, so that it can be used later without a new version")
     void reserved() {
         assertEquals(entry.binaries(),
-                hit(Frame.of(entry, Compression.NONE).putShort(Frame.RESERVED, 0xabcd).resealed().decode(entry.id())).binaries());
+                hit(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.RESERVED, 0xabcd).resealed().decode(entry.id())).binaries());
     }
 
     @Test
     @DisplayName("D6 20,000 random changes of sound entries: nothing throws, no hit has other binaries")
     void fuzz() {
-        SplittableRandom random = Seed.random(getClass().getName() + ".fuzz");
+        SplittableRandom random = TestSeed.random(getClass().getName() + ".fuzz");
         byte[][] good = {
-            Frame.of(entry, Compression.NONE).bytes(), Frame.of(entry, Compression.ZSTD).bytes(), Frame.of(entries.entry(entry.id(), 5), Compression.NONE).bytes()
+            EntryBytesEditor.of(entry, Compression.NONE).bytes(), EntryBytesEditor.of(entry, Compression.ZSTD).bytes(), EntryBytesEditor.of(entries.entry(entry.id(), 5), Compression.NONE).bytes()
         };
-        List<KernelBinaries> sound = Arrays.stream(good).map(bytes -> hit(Frame.decode(bytes, entry.id())).binaries()).toList();
-        Map<Damage, Integer> seen = new EnumMap<>(Damage.class);
+        List<KernelBinaries> sound = Arrays.stream(good).map(bytes -> hit(EntryBytesEditor.decode(bytes, entry.id())).binaries()).toList();
+        Map<DamageKind, Integer> seen = new EnumMap<>(DamageKind.class);
         for (int i = 0; i < 20_000; i++) {
-            byte[] bad = Mutation.of(good[random.nextInt(good.length)], good[random.nextInt(good.length)], random);
-            if (random.nextBoolean() && bad.length >= Frame.TABLE) {
-                bad = new Frame(bad).resealed().bytes();
+            byte[] bad = ByteMutator.of(good[random.nextInt(good.length)], good[random.nextInt(good.length)], random);
+            if (random.nextBoolean() && bad.length >= EntryBytesEditor.TABLE) {
+                bad = new EntryBytesEditor(bad).resealed().bytes();
             }
-            switch (Frame.decode(bad, entry.id())) {
+            switch (EntryBytesEditor.decode(bad, entry.id())) {
                 case LoadResult.Hit hit -> {
                     assertTrue(sound.contains(hit.entry().binaries()), "a hit with binaries that nobody stored");
                     assertTrue(hit.entry().metadata().isPresent() || hit.entry().metadata().isEmpty());
@@ -198,8 +198,8 @@ class EntryDamageTest {
                 case LoadResult.Damaged damaged -> seen.merge(damaged.damage(), 1, Integer::sum);
                 case LoadResult other -> throw new AssertionError(other.toString());
             }
-            assertInstanceOf(LoadResult.class, EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(bad), Verification.CONTENT_HASH));
+            assertInstanceOf(LoadResult.class, EntryFormat.decode(java.lang.foreign.MemorySegment.ofArray(bad), VerificationLevel.CONTENT_HASH));
         }
-        assertTrue(seen.keySet().containsAll(List.of(Damage.TRUNCATED, Damage.EXTENDED, Damage.CORRUPT, Damage.FOREIGN)), seen::toString);
+        assertTrue(seen.keySet().containsAll(List.of(DamageKind.TRUNCATED, DamageKind.EXTENDED, DamageKind.CORRUPT, DamageKind.FOREIGN)), seen::toString);
     }
 }

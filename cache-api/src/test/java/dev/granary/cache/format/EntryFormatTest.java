@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.ChildJvm;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.ChildJvm;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -43,17 +43,17 @@ class EntryFormatTest {
             for (Entry entry : List.of(
                     entries.entry(size),
                     TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(size), new byte[0], entries.bytes(7), new byte[size])))) {
-                byte[] stored = EntryFormat.encode(entry, compression, new PutId(1, 2));
+                byte[] stored = EntryFormat.encode(entry, compression, new WriteAttemptId(1, 2));
                 MemorySegment heap = MemorySegment.ofArray(stored);
                 try (Arena arena = Arena.ofShared()) {
                     MemorySegment outside = arena.allocate(stored.length).copyFrom(heap);
                     for (MemorySegment segment : List.of(heap, heap.asReadOnly(), outside, outside.asReadOnly())) {
-                        for (Verification verification : Verification.values()) {
+                        for (VerificationLevel verification : VerificationLevel.values()) {
                             assertHit(entry, EntryFormat.decode(segment, entry.id(), verification));
                             assertHit(entry, EntryFormat.decode(segment, verification));
                         }
                     }
-                    Entry read = hit(EntryFormat.decode(outside, Verification.CONTENT_HASH));
+                    Entry read = hit(EntryFormat.decode(outside, VerificationLevel.CONTENT_HASH));
                     assertEquals(entry.metadata(), read.metadata());
                     assertEquals(entry.compileTime(), read.compileTime());
                     assertEquals(entry.contentHash(), read.contentHash());
@@ -67,20 +67,20 @@ class EntryFormatTest {
     @DisplayName("D1 what compresses gets smaller, what does not stays as it is, nothing is written packed where that is not wanted")
     void compression() {
         Entry good = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
-        assertTrue(Frame.of(good, Compression.ZSTD).length() < 20_000);
-        assertTrue(Frame.of(good, Compression.NONE).length() > 100_000);
+        assertTrue(EntryBytesEditor.of(good, Compression.ZSTD).length() < 20_000);
+        assertTrue(EntryBytesEditor.of(good, Compression.NONE).length() > 100_000);
         Entry poor = entries.entry(100_000);
-        assertEquals(Frame.of(poor, Compression.NONE).length(), Frame.of(poor, Compression.ZSTD).length());
+        assertEquals(EntryBytesEditor.of(poor, Compression.NONE).length(), EntryBytesEditor.of(poor, Compression.ZSTD).length());
         Entry small = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[255]));
-        assertEquals(Frame.of(small, Compression.NONE).length(), Frame.of(small, Compression.ZSTD).length());
+        assertEquals(EntryBytesEditor.of(small, Compression.NONE).length(), EntryBytesEditor.of(small, Compression.ZSTD).length());
     }
 
     @Test
     @DisplayName("T5 what the reader would take for a bomb is written as it is")
     void tooGoodToBePacked() {
         Entry zeros = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[10_000_000]));
-        assertTrue(Frame.of(zeros, Compression.ZSTD).length() > 10_000_000);
-        assertHit(zeros, Frame.of(zeros, Compression.ZSTD).decode(zeros.id()));
+        assertTrue(EntryBytesEditor.of(zeros, Compression.ZSTD).length() > 10_000_000);
+        assertHit(zeros, EntryBytesEditor.of(zeros, Compression.ZSTD).decode(zeros.id()));
     }
 
     @Test
@@ -88,10 +88,10 @@ class EntryFormatTest {
     void mostBinaries() {
         KernelBinaries most = KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
         Entry entry = TestEntries.entry(entries.id(), most);
-        assertHit(entry, Frame.of(entry, Compression.NONE).decode(entry.id()));
+        assertHit(entry, EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()));
         KernelBinaries more = KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
         Entry tooMany = TestEntries.entry(entries.id(), more);
-        assertTrue(assertThrows(IllegalArgumentException.class, () -> Frame.of(tooMany, Compression.NONE)).toString().contains("1022"));
+        assertTrue(assertThrows(IllegalArgumentException.class, () -> EntryBytesEditor.of(tooMany, Compression.NONE)).toString().contains("1022"));
     }
 
     @Test
@@ -102,9 +102,9 @@ class EntryFormatTest {
             MemorySegment huge = one.reinterpret(5L << 30); // never read: the test would crash
             Entry entry = TestEntries.entry(entries.id(), KernelBinaries.ofSegments(List.of(huge)));
             for (Compression compression : Compression.values()) {
-                assertThrows(IllegalArgumentException.class, () -> EntryFormat.encode(entry, compression, PutId.NONE));
+                assertThrows(IllegalArgumentException.class, () -> EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
             }
-            assertEquals(Damage.TOO_LARGE, Frame.damage(EntryFormat.decode(huge, Verification.CHECKSUMS)));
+            assertEquals(DamageKind.TOO_LARGE, EntryBytesEditor.damage(EntryFormat.decode(huge, VerificationLevel.CHECKSUMS)));
         }
     }
 
@@ -120,7 +120,7 @@ class EntryFormatTest {
     private Duration compileTime(Duration given) {
         EntryMetadata metadata = new EntryMetadata("", "", Instant.EPOCH, List.of(), List.of(), "");
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), given, metadata);
-        return hit(Frame.of(entry, Compression.NONE).decode(entry.id())).compileTime();
+        return hit(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id())).compileTime();
     }
 
     @Test
@@ -128,11 +128,11 @@ class EntryFormatTest {
     void metadata() {
         EntryMetadata odd = new EntryMetadata("ä€\uD83D\uDE80\0", "", Instant.ofEpochMilli(Long.MIN_VALUE), List.of("", "k"), List.of(), "x".repeat(70_000));
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), Duration.ZERO, odd);
-        assertEquals(Optional.of(odd), hit(Frame.of(entry, Compression.ZSTD).decode(entry.id())).metadata());
-        Entry unreadable = hit(Frame.of(entry, Compression.NONE).replace(1, new byte[] {1, 2, 3}, 3).decode(entry.id()));
+        assertEquals(Optional.of(odd), hit(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id())).metadata());
+        Entry unreadable = hit(EntryBytesEditor.of(entry, Compression.NONE).replace(1, new byte[] {1, 2, 3}, 3).decode(entry.id()));
         assertEquals(Optional.empty(), unreadable.metadata());
-        assertEquals(Optional.empty(), hit(Frame.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
-        String passedOn = new String(EntryFormat.encode(unreadable, Compression.NONE, PutId.NONE), StandardCharsets.ISO_8859_1);
+        assertEquals(Optional.empty(), hit(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
+        String passedOn = new String(EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE), StandardCharsets.ISO_8859_1);
         assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is passed on as it is");
     }
 
@@ -140,13 +140,13 @@ class EntryFormatTest {
     @DisplayName("R13 the mark of an attempt is in the frame and nowhere in the content")
     void putId() {
         Entry entry = entries.entry(100);
-        PutId mine = PutId.random(new SplittableRandom(1));
+        WriteAttemptId mine = WriteAttemptId.random(new SplittableRandom(1));
         assertEquals(32, mine.hex().length());
-        assertNotEquals(mine, PutId.random(new SplittableRandom(2)));
-        assertEquals("00000000000000010000000000000002", new PutId(1, 2).hex());
+        assertNotEquals(mine, WriteAttemptId.random(new SplittableRandom(2)));
+        assertEquals("00000000000000010000000000000002", new WriteAttemptId(1, 2).hex());
         byte[] marked = EntryFormat.encode(entry, Compression.NONE, mine);
-        assertEquals(mine, PutId.readFrom(new Frame(marked).buffer().position(32)));
-        assertEquals(entry.contentHash(), hit(Frame.decode(marked, entry.id())).contentHash());
+        assertEquals(mine, WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
+        assertEquals(entry.contentHash(), hit(EntryBytesEditor.decode(marked, entry.id())).contentHash());
     }
 
     @Test
@@ -155,15 +155,15 @@ class EntryFormatTest {
         Entry entry = entries.entry(10);
         byte[] key = entry.id().bytes();
         key[5]++;
-        Frame other = Frame.of(entry, Compression.NONE).replace(0, key, key.length);
-        assertEquals(Damage.WRONG_KEY, Frame.damage(other.decode(entry.id())));
-        assertEquals(Damage.TOO_NEW, Frame.damage(EntryFormat.decode(MemorySegment.ofArray(other.bytes()), Verification.CHECKSUMS)));
+        EntryBytesEditor other = EntryBytesEditor.of(entry, Compression.NONE).replace(0, key, key.length);
+        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(other.decode(entry.id())));
+        assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(other.bytes()), VerificationLevel.CHECKSUMS)));
     }
 
     @Test
     @DisplayName("D1 where the library of zstd cannot be loaded: raw entries work both ways, packed ones are a miss, nothing throws")
     void withoutLibrary(@TempDir Path directory) throws Exception {
-        List<String> lines = ChildJvm.run(WithoutZstd.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
+        List<String> lines = ChildJvm.run(NoZstdProcess.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
         assertEquals(List.of("raw true", "asked for zstd, stored raw true", "packed TOO_NEW"), lines);
     }
 
@@ -172,8 +172,8 @@ class EntryFormatTest {
     void nearlyTheSameKey() {
         Id id = TestEntries.id("k1");
         Entry entry = entries.entry(id, 10);
-        assertEquals(Damage.WRONG_KEY, Frame.damage(Frame.of(entry, Compression.NONE).decode(TestEntries.id("k2"))));
-        assertEquals(Damage.WRONG_KEY, Frame.damage(Frame.of(entry, Compression.NONE).decode(TestEntries.id("k12"))));
-        assertFalse(Frame.of(entry, Compression.NONE).decode(Id.notCacheable("x")) instanceof dev.granary.cache.LoadResult.Hit);
+        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).decode(TestEntries.id("k2"))));
+        assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).decode(TestEntries.id("k12"))));
+        assertFalse(EntryBytesEditor.of(entry, Compression.NONE).decode(Id.notCacheable("x")) instanceof dev.granary.cache.LoadResult.Hit);
     }
 }

@@ -31,30 +31,30 @@ class EntryFuzzTest {
 
     /** Makes the checksums of header and sections fit, as far as those are there. */
     private static byte[] repaired(byte[] bytes) {
-        if (bytes.length < Frame.TABLE) {
+        if (bytes.length < EntryBytesEditor.TABLE) {
             return bytes;
         }
         ByteBuffer in = ByteBuffer.wrap(bytes);
-        int sections = in.getShort(Frame.COUNT) & 0xffff;
-        long at = Header.bytes(sections);
+        int sections = in.getShort(EntryBytesEditor.COUNT) & 0xffff;
+        long at = EntryHeader.bytes(sections);
         if (at > bytes.length) {
             return bytes;
         }
         if ((bytes[bytes.length - 1] & 3) != 0) {
-            in.putLong(Frame.LENGTH, bytes.length);
+            in.putLong(EntryBytesEditor.LENGTH, bytes.length);
         }
         for (int i = 0; i < sections; i++) {
-            long length = in.getLong(Frame.row(i, Frame.ROW_STORED));
+            long length = in.getLong(EntryBytesEditor.row(i, EntryBytesEditor.ROW_STORED));
             if (length < 0 || length > bytes.length - at) {
                 break;
             }
             CRC32C crc = new CRC32C();
             crc.update(bytes, (int) at, (int) length);
-            in.putInt(Frame.row(i, Frame.ROW_CHECKSUM), (int) crc.getValue());
+            in.putInt(EntryBytesEditor.row(i, EntryBytesEditor.ROW_CHECKSUM), (int) crc.getValue());
             at += length;
         }
         CRC32C crc = new CRC32C();
-        int covered = (int) Header.bytes(sections) - Integer.BYTES;
+        int covered = (int) EntryHeader.bytes(sections) - Integer.BYTES;
         crc.update(bytes, 0, covered);
         in.putInt(covered, (int) crc.getValue());
         return bytes;
@@ -72,11 +72,11 @@ class EntryFuzzTest {
     @Test
     @DisplayName("Fuzz: an entry is a hit or damaged, whatever its bytes, and its metadata can be asked for")
     void entry() {
-        List<byte[]> seeds = List.of(EntryFormat.encode(small, Compression.NONE, PutId.NONE), EntryFormat.encode(two, Compression.NONE, PutId.NONE),
-                EntryFormat.encode(two, Compression.ZSTD, PutId.NONE));
+        List<byte[]> seeds = List.of(EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE), EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
+                EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE));
         Fuzzer.run(FuzzTarget.of("entry", seeds, bytes -> {
             MemorySegment stored = MemorySegment.ofArray(bytes);
-            for (Verification verification : Verification.values()) {
+            for (VerificationLevel verification : VerificationLevel.values()) {
                 LoadResult result = EntryFormat.decode(stored, verification);
                 assertTrue(result instanceof LoadResult.Hit || result instanceof LoadResult.Damaged, result::toString);
                 if (result instanceof LoadResult.Hit(Entry entry)) {
@@ -84,7 +84,7 @@ class EntryFuzzTest {
                     assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));
                 }
             }
-            EntryFormat.decode(stored, small.id(), Verification.CHECKSUMS);
+            EntryFormat.decode(stored, small.id(), VerificationLevel.CHECKSUMS);
             EntryFormat.readId(stored);
             EntryFormat.statedLength(ByteBuffer.wrap(bytes), 0);
         }).repaired(EntryFuzzTest::repaired));

@@ -44,7 +44,7 @@ class GoldenEntryTest {
     }
 
     private static void assertReads(byte[] stored) {
-        for (Verification verification : Verification.values()) {
+        for (VerificationLevel verification : VerificationLevel.values()) {
             Entry read = hit(EntryFormat.decode(MemorySegment.ofArray(stored), entry().id(), verification));
             assertEquals(entry().binaries(), read.binaries());
             assertEquals(entry().contentHash(), read.contentHash());
@@ -59,14 +59,14 @@ class GoldenEntryTest {
     void raw() throws IOException {
         byte[] golden = file("v1-raw.entry");
         assertReads(golden);
-        assertArrayEquals(golden, EntryFormat.encode(entry(), Compression.NONE, new PutId(0x0123456789abcdefL, 0xfedcba9876543210L)));
+        assertArrayEquals(golden, EntryFormat.encode(entry(), Compression.NONE, new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L)));
     }
 
     @Test
     @DisplayName("D6 a zstd entry of version 1 is read; another version of the library may write it otherwise")
     void zstd() throws IOException {
         assertReads(file("v1-zstd.entry"));
-        assertReads(EntryFormat.encode(entry(), Compression.ZSTD, PutId.NONE));
+        assertReads(EntryFormat.encode(entry(), Compression.ZSTD, WriteAttemptId.NONE));
     }
 
     @Test
@@ -78,7 +78,7 @@ class GoldenEntryTest {
     /** Writes the files of a new format version into the directory given. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
-        PutId mark = new PutId(0x0123456789abcdefL, 0xfedcba9876543210L);
+        WriteAttemptId mark = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
         Files.write(directory.resolve("v1-raw.entry"), EntryFormat.encode(entry(), Compression.NONE, mark));
         Files.write(directory.resolve("v1-zstd.entry"), EntryFormat.encode(entry(), Compression.ZSTD, mark));
     }

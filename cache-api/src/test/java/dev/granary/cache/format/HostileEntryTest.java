@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
@@ -28,28 +28,28 @@ class HostileEntryTest {
     private final byte[] raw = TestEntries.compressible(600);
     private final Entry entry = TestEntries.entry(entries.id(), KernelBinaries.of(raw, entries.bytes(40)));
 
-    private void assertDamage(Damage expected, Frame frame) {
-        assertEquals(expected, Frame.damage(frame.decode(entry.id())));
-        for (Verification verification : Verification.values()) {
-            Frame.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), verification));
+    private void assertDamage(DamageKind expected, EntryBytesEditor frame) {
+        assertEquals(expected, EntryBytesEditor.damage(frame.decode(entry.id())));
+        for (VerificationLevel verification : VerificationLevel.values()) {
+            EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), verification));
         }
     }
 
-    private Frame frame() {
-        return Frame.of(entry, Compression.NONE);
+    private EntryBytesEditor frame() {
+        return EntryBytesEditor.of(entry, Compression.NONE);
     }
 
     @Test
     @DisplayName("T5 hostile lengths in every row, with fitting checksums: CORRUPT, nothing allocated from them")
     void rows() {
         for (Compression compression : Compression.values()) {
-            Frame good = Frame.of(entry, compression);
+            EntryBytesEditor good = EntryBytesEditor.of(entry, compression);
             for (int section = 0; section < good.sections(); section++) {
-                for (int field : new int[] {Frame.ROW_STORED, Frame.ROW_RAW}) {
-                    long before = good.buffer().getLong(Frame.row(section, field));
+                for (int field : new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
+                    long before = good.buffer().getLong(EntryBytesEditor.row(section, field));
                     for (long length : HOSTILE) {
                         if (length != before) {
-                            assertDamage(Damage.CORRUPT, new Frame(good.bytes()).putLong(Frame.row(section, field), length).resealed());
+                            assertDamage(DamageKind.CORRUPT, new EntryBytesEditor(good.bytes()).putLong(EntryBytesEditor.row(section, field), length).resealed());
                         }
                     }
                 }
@@ -60,14 +60,14 @@ class HostileEntryTest {
     @Test
     @DisplayName("T5 lengths whose sum overflows back to the right one are CORRUPT")
     void overflow() {
-        long first = frame().buffer().getLong(Frame.row(2, Frame.ROW_STORED));
-        long second = frame().buffer().getLong(Frame.row(3, Frame.ROW_STORED));
+        long first = frame().buffer().getLong(EntryBytesEditor.row(2, EntryBytesEditor.ROW_STORED));
+        long second = frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
         for (long shift : new long[] {Long.MIN_VALUE, 1L << 62, 1L << 32, 100, -100, first + 1}) {
-            Frame frame = frame();
-            for (int field : new int[] {Frame.ROW_STORED, Frame.ROW_RAW}) {
-                frame.putLong(Frame.row(2, field), first + shift).putLong(Frame.row(3, field), second - shift);
+            EntryBytesEditor frame = frame();
+            for (int field : new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
+                frame.putLong(EntryBytesEditor.row(2, field), first + shift).putLong(EntryBytesEditor.row(3, field), second - shift);
             }
-            assertDamage(Damage.CORRUPT, frame.resealed());
+            assertDamage(DamageKind.CORRUPT, frame.resealed());
         }
     }
 
@@ -75,7 +75,7 @@ class HostileEntryTest {
     @DisplayName("T5 hostile total lengths: TRUNCATED above the size, EXTENDED below it")
     void total() {
         for (long length : HOSTILE) {
-            assertDamage(length > frame().length() ? Damage.TRUNCATED : Damage.EXTENDED, frame().putLong(Frame.LENGTH, length).resealed());
+            assertDamage(length > frame().length() ? DamageKind.TRUNCATED : DamageKind.EXTENDED, frame().putLong(EntryBytesEditor.LENGTH, length).resealed());
         }
     }
 
@@ -83,38 +83,38 @@ class HostileEntryTest {
     @DisplayName("T5 section counts of 0, 2, too many: CORRUPT, or TRUNCATED where the table cannot be there")
     void counts() {
         for (int count : new int[] {0, 1, 2, 1025, 0x7fff, 0x8000, 0xffff}) {
-            assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, count).resealed());
+            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, count).resealed());
         }
-        assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, 3).resealed());
-        assertDamage(Damage.CORRUPT, frame().putShort(Frame.COUNT, 5).resealed());
-        assertDamage(Damage.TRUNCATED, frame().putShort(Frame.COUNT, 1024).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 3).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 5).resealed());
+        assertDamage(DamageKind.TRUNCATED, frame().putShort(EntryBytesEditor.COUNT, 1024).resealed());
     }
 
     @Test
     @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are CORRUPT")
     void kinds() {
         for (int kind : new int[] {0, 1, 2, 4, 0xffff}) {
-            assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(3, Frame.ROW_KIND), kind).resealed());
+            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_KIND), kind).resealed());
         }
-        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(0, Frame.ROW_KIND), Section.BINARY).resealed());
-        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(1, Frame.ROW_KIND), Section.KEY).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(0, EntryBytesEditor.ROW_KIND), EntrySection.BINARY).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(1, EntryBytesEditor.ROW_KIND), EntrySection.KEY).resealed());
         for (int encoding : new int[] {2, 0x8000, 0xffff}) {
-            assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(2, Frame.ROW_ENCODING), encoding).resealed());
+            assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), encoding).resealed());
         }
-        assertDamage(Damage.CORRUPT, frame().putLong(Frame.COMPILE_NANOS, -1).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putLong(EntryBytesEditor.COMPILE_NANOS, -1).resealed());
     }
 
     @Test
     @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are no hit with other bytes")
     void encodings() {
-        assertDamage(Damage.CORRUPT, frame().putShort(Frame.row(2, Frame.ROW_ENCODING), Section.ZSTD).resealed());
-        Frame packed = Frame.of(entry, Compression.ZSTD);
-        assertEquals(Section.ZSTD, packed.buffer().getShort(Frame.row(2, Frame.ROW_ENCODING)));
-        assertDamage(Damage.CORRUPT, packed.putShort(Frame.row(2, Frame.ROW_ENCODING), Section.RAW).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
+        EntryBytesEditor packed = EntryBytesEditor.of(entry, Compression.ZSTD);
+        assertEquals(EntrySection.ZSTD, packed.buffer().getShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING)));
+        assertDamage(DamageKind.CORRUPT, packed.putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.RAW).resealed());
     }
 
-    private Frame packed(byte[] zstd, long rawLength) {
-        return frame().replace(2, zstd, rawLength).putShort(Frame.row(2, Frame.ROW_ENCODING), Section.ZSTD).resealed();
+    private EntryBytesEditor packed(byte[] zstd, long rawLength) {
+        return frame().replace(2, zstd, rawLength).putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed();
     }
 
     @Test
@@ -123,7 +123,7 @@ class HostileEntryTest {
         byte[] zstd = Zstd.compress(raw, 3);
         assertHit(entry, packed(zstd, raw.length).decode(entry.id()));
         for (long told : new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
-            assertDamage(Damage.CORRUPT, packed(zstd, told));
+            assertDamage(DamageKind.CORRUPT, packed(zstd, told));
         }
     }
 
@@ -131,10 +131,10 @@ class HostileEntryTest {
     @DisplayName("T5 a bomb that is honest about its size, 1 GiB from 32 KiB, is refused before anything is allocated")
     void bomb() {
         byte[] small = Zstd.compress(new byte[1 << 20], 3);
-        assertDamage(Damage.CORRUPT, packed(small, 1 << 20));
+        assertDamage(DamageKind.CORRUPT, packed(small, 1 << 20));
         byte[] head = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, (byte) 0xa0, 0, 0, 0, 0x40};
         assertEquals(1 << 30, Zstd.getFrameContentSize(head));
-        assertDamage(Damage.CORRUPT, packed(Arrays.copyOf(head, 40_000), 1L << 30));
+        assertDamage(DamageKind.CORRUPT, packed(Arrays.copyOf(head, 40_000), 1L << 30));
     }
 
     @Test
@@ -150,14 +150,14 @@ class HostileEntryTest {
                 noOtherContent(packed(Arrays.copyOf(zstd, at), raw.length));
             }
         }
-        assertDamage(Damage.CORRUPT, packed(new byte[0], raw.length));
-        assertDamage(Damage.CORRUPT, packed(new byte[0], 0));
-        assertDamage(Damage.CORRUPT, packed(Arrays.copyOf(zstd, zstd.length + 3), raw.length));
+        assertDamage(DamageKind.CORRUPT, packed(new byte[0], raw.length));
+        assertDamage(DamageKind.CORRUPT, packed(new byte[0], 0));
+        assertDamage(DamageKind.CORRUPT, packed(Arrays.copyOf(zstd, zstd.length + 3), raw.length));
     }
 
     /** The attacker made the checksum fit, so other bytes may come out; the content hash tells, and only it can. */
-    private void noOtherContent(Frame frame) {
-        if (EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), entry.id(), Verification.CONTENT_HASH) instanceof LoadResult.Hit hit) {
+    private void noOtherContent(EntryBytesEditor frame) {
+        if (EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), entry.id(), VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit hit) {
             assertEquals(entry.binaries(), hit.entry().binaries());
         }
     }
@@ -166,18 +166,18 @@ class HostileEntryTest {
     @DisplayName("T5 frames without a content size, frames behind each other and skippable frames never give other content")
     void oddFrames() {
         try (ZstdCompressCtx context = new ZstdCompressCtx().setContentSize(false)) {
-            assertDamage(Damage.CORRUPT, packed(context.compress(raw), raw.length));
+            assertDamage(DamageKind.CORRUPT, packed(context.compress(raw), raw.length));
         }
         byte[] whole = Zstd.compress(raw, 3);
         byte[] first = Zstd.compress(Arrays.copyOf(raw, 300), 3);
         byte[] second = Zstd.compress(Arrays.copyOfRange(raw, 300, raw.length), 3);
-        assertDamage(Damage.CORRUPT, packed(joined(first, second), raw.length));
-        assertDamage(Damage.CORRUPT, packed(joined(first, second), 300));
-        assertDamage(Damage.CORRUPT, packed(joined(whole, whole), raw.length));
+        assertDamage(DamageKind.CORRUPT, packed(joined(first, second), raw.length));
+        assertDamage(DamageKind.CORRUPT, packed(joined(first, second), 300));
+        assertDamage(DamageKind.CORRUPT, packed(joined(whole, whole), raw.length));
         byte[] skippable = {0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 7, 7};
         noOtherContent(packed(joined(skippable, whole), raw.length));
         noOtherContent(packed(joined(whole, skippable), raw.length));
-        assertDamage(Damage.CORRUPT, packed(skippable, 0x1000));
+        assertDamage(DamageKind.CORRUPT, packed(skippable, 0x1000));
     }
 
     private static byte[] joined(byte[] first, byte[] second) {
@@ -191,19 +191,19 @@ class HostileEntryTest {
     @DisplayName("T5 metadata that would have to be unpacked, and a key longer than any id, are refused from the header")
     void otherSections() {
         byte[] zstd = Zstd.compress(raw, 3);
-        assertDamage(Damage.CORRUPT, frame().replace(1, zstd, raw.length).putShort(Frame.row(1, Frame.ROW_ENCODING), Section.ZSTD).resealed());
+        assertDamage(DamageKind.CORRUPT, frame().replace(1, zstd, raw.length).putShort(EntryBytesEditor.row(1, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
         byte[] key = new byte[100_000];
-        Frame frame = frame().replace(0, key, Id.MAX_BYTES + 1L).putShort(Frame.row(0, Frame.ROW_ENCODING), Section.ZSTD);
-        assertDamage(Damage.CORRUPT, frame.resealed());
+        EntryBytesEditor frame = frame().replace(0, key, Id.MAX_BYTES + 1L).putShort(EntryBytesEditor.row(0, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD);
+        assertDamage(DamageKind.CORRUPT, frame.resealed());
     }
 
     @Test
     @DisplayName("T5 a key that is no id, with fitting checksums, is never a hit")
     void otherKeys() {
         for (byte[] key : new byte[][] {new byte[0], new byte[1], new byte[1000], Arrays.copyOf(entry.id().bytes(), entry.id().length() - 1)}) {
-            Frame frame = frame().replace(0, key, key.length);
-            assertEquals(Damage.WRONG_KEY, Frame.damage(frame.decode(entry.id())));
-            assertEquals(Damage.TOO_NEW, Frame.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), Verification.CHECKSUMS)));
+            EntryBytesEditor frame = frame().replace(0, key, key.length);
+            assertEquals(DamageKind.WRONG_KEY, EntryBytesEditor.damage(frame.decode(entry.id())));
+            assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), VerificationLevel.CHECKSUMS)));
         }
     }
 }

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.esotericsoftware.kryo.io.Output;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.TestSeed;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.time.Instant;
@@ -37,7 +37,7 @@ class MetadataCodecTest {
         assertEquals(Optional.empty(), MetadataCodec.decode(bytes));
         TestEntries entries = new TestEntries("metadata");
         Entry entry = entries.entry(10);
-        Entry read = hit(Frame.of(entry, Compression.NONE).replace(1, bytes, bytes.length).decode(entry.id()));
+        Entry read = hit(EntryBytesEditor.of(entry, Compression.NONE).replace(1, bytes, bytes.length).decode(entry.id()));
         assertEquals(Optional.empty(), read.metadata());
         assertEquals(entry.binaries(), read.binaries());
     }
@@ -132,9 +132,9 @@ class MetadataCodecTest {
     @Test
     @DisplayName("T5 random changes and random bytes: no exception")
     void random() {
-        SplittableRandom random = Seed.random(getClass().getName());
+        SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 3000; i++) {
-            byte[] bad = Mutation.of(good, good, random);
+            byte[] bad = ByteMutator.of(good, good, random);
             MetadataCodec.decode(bad).ifPresent(read -> assertTrue(size(read) <= 3 * bad.length));
             byte[] noise = new byte[random.nextInt(64)];
             random.nextBytes(noise);

@@ -1,7 +1,7 @@
 package dev.granary.cache.fuzz;
 
 import com.sun.management.ThreadMXBean;
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.lang.management.ManagementFactory;
 import java.util.HexFormat;
 import java.util.SplittableRandom;
@@ -38,7 +38,7 @@ public final class Fuzzer {
     }
 
     private void all(long runs) {
-        SplittableRandom random = Seed.random("fuzz " + target.name());
+        SplittableRandom random = TestSeed.random("fuzz " + target.name());
         Mutator mutator = new Mutator(target, random);
         for (byte[] seed : target.seeds()) {
             measured(seed.clone()); // loads the classes, too

@@ -1,4 +1,6 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.BuildCycleDetector;
+import dev.granary.cache.build.StackEdge;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,8 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildGraph;
-import dev.granary.cache.build.StackEdge;
+import dev.granary.testing.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -39,7 +40,7 @@ class ErrorsAtAnyDepthTest {
             }
             assertTrue(cache.size() <= cache.capacity(), () -> "size " + cache.size());
             assertEquals(0, cache.underWay());
-            assertEquals(0, BuildGraph.PROCESS.waiting());
+            assertEquals(0, BuildCycleDetector.PROCESS.waiting());
             if (policy == PrimitiveCachePolicy.W_TINY_LFU) {
                 return; // it need not keep what is new
             }
@@ -155,7 +156,7 @@ class ErrorsAtAnyDepthTest {
                     int left = key.callsLeft;
                     key.repair();
                     waiter.set(Thread.ofPlatform().start(() -> told.set(outcome(() -> cache.get(key, _ -> "of the waiter")))));
-                    Until.holds(() -> BuildGraph.PROCESS.waiting() == 1);
+                    Await.holds(() -> BuildCycleDetector.PROCESS.waiting() == 1);
                     key.callsLeft = left;
                     if (fails) {
                         throw new StackOverflowError("of the builder");
@@ -203,24 +204,24 @@ class ErrorsAtAnyDepthTest {
     @Test
     @DisplayName("M1 a thread whose turn fails halfway does not take every turn for its own: it asks for the turn at its next use")
     void turnThatFails() {
-        RecencyClock clock = new RecencyClock();
+        LogicalClock clock = new LogicalClock();
         long[][] table = new long[1][];
-        Stripe stripe = new Stripe(new Stripe(table, 0));
+        AccessStripe stripe = new AccessStripe(new AccessStripe(table, 0));
         long id = Thread.currentThread().threadId();
-        RecencyClock.Timekeeper failing = new Time(() -> {
+        LogicalClock.Timekeeper failing = new Time(() -> {
             throw new StackOverflowError("on purpose");
         });
-        RecencyClock.Timekeeper former = clock.current();
+        LogicalClock.Timekeeper former = clock.current();
         clock.pass(former, new Time(() -> {
             clock.pass(clock.current(), failing); // so that the turn, which was the stripe's for a moment, is taken by another
             return 0;
         }));
         assertThrows(StackOverflowError.class, () -> stripe.use(0, clock));
-        assertFalse(Stripe.note(Stripe.of(table, id), id, 0), "it is another's turn");
+        assertFalse(AccessStripe.note(AccessStripe.of(table, id), id, 0), "it is another's turn");
         clock.pass(failing, former);
         stripe.use(0, clock);
         assertSame(stripe, clock.current());
-        assertTrue(Stripe.note(Stripe.of(table, id), id, 0));
+        assertTrue(AccessStripe.note(AccessStripe.of(table, id), id, 0));
         assertEquals(2, stripe.hits());
     }
 
@@ -228,15 +229,15 @@ class ErrorsAtAnyDepthTest {
     @DisplayName("M1 taking turns at each depth from the end of the stack: the hits can be counted, and are as many as there were at least")
     void turnsAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
-            RecencyClock clock = new RecencyClock();
-            Stripe unused = new Stripe(new long[1][], 0);
-            AtomicReference<@Nullable Stripe> mine = new AtomicReference<>();
+            LogicalClock clock = new LogicalClock();
+            AccessStripe unused = new AccessStripe(new long[1][], 0);
+            AtomicReference<@Nullable AccessStripe> mine = new AtomicReference<>();
             AtomicInteger uses = new AtomicInteger();
-            RecencyClock.Timekeeper other = new Time(() -> 0);
+            LogicalClock.Timekeeper other = new Time(() -> 0);
             StackEdge.run(LEVELS, round, level -> {
-                Stripe stripe = mine.get();
+                AccessStripe stripe = mine.get();
                 if (stripe == null) {
-                    stripe = new Stripe(unused);
+                    stripe = new AccessStripe(unused);
                     mine.set(stripe);
                 }
                 clock.pass(clock.current(), other);
@@ -249,7 +250,7 @@ class ErrorsAtAnyDepthTest {
     }
 
     /** Another whose turn it is. */
-    private record Time(LongSupplier now) implements RecencyClock.Timekeeper {
+    private record Time(LongSupplier now) implements LogicalClock.Timekeeper {
         @Override
         public long time() {
             return now.getAsLong();

@@ -1,18 +1,18 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.BuildCycleDetector;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildGraph;
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -73,7 +73,7 @@ class InterruptStormTest {
                 one.get();
             }
         }
-        assertEquals(0, BuildGraph.PROCESS.waiting());
+        assertEquals(0, BuildCycleDetector.PROCESS.waiting());
     }
 
     @ParameterizedTest
@@ -81,7 +81,7 @@ class InterruptStormTest {
     @DisplayName("A storm of interrupts on the primitive cache: each call has its value, and everything works afterwards")
     void primitives(PrimitiveCachePolicy policy) throws Exception {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(KEYS / 3, policy);
-        storm(Seed.random("InterruptStormTest " + policy), random -> {
+        storm(TestSeed.random("InterruptStormTest " + policy), random -> {
             int key = random.nextInt(KEYS);
             assertEquals("v" + key, cache.get(key, k -> {
                 for (int i = 0; i < 20; i++) {
@@ -113,9 +113,9 @@ class InterruptStormTest {
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE)) {
             caches.setCapacity(EngineKind.CPU, KEYS / 3, policy);
             ConstantTensorCache cache = caches.of(EngineKind.CPU, 0);
-            storm(Seed.random("InterruptStormTest " + policy), random -> {
+            storm(TestSeed.random("InterruptStormTest " + policy), random -> {
                 int number = random.nextInt(KEYS);
-                try (Constant<Piece> constant = cache.get(key(number), 1 << 20, () -> {
+                try (ConstantHold<Piece> constant = cache.get(key(number), 1 << 20, () -> {
                     live.incrementAndGet();
                     for (int i = 0; i < 20; i++) {
                         Thread.onSpinWait();

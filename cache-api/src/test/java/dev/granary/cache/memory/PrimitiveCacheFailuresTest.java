@@ -1,4 +1,5 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.BuildCycleDetector;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -7,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildGraph;
+import dev.granary.testing.Await;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,7 +71,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     private static void awaitWaiters(int count) {
-        Until.holds(() -> BuildGraph.PROCESS.waiting() >= count);
+        Await.holds(() -> BuildCycleDetector.PROCESS.waiting() >= count);
     }
 
     @Test
@@ -173,7 +174,7 @@ class PrimitiveCacheFailuresTest {
             assertTrue(assertThrows(ExecutionException.class, a::get).getCause() instanceof IllegalStateException);
             assertTrue(assertThrows(ExecutionException.class, b::get).getCause() instanceof IllegalStateException);
         }
-        assertEquals(0, BuildGraph.PROCESS.waiting());
+        assertEquals(0, BuildCycleDetector.PROCESS.waiting());
         assertEquals("fine", ofA.get("a", _ -> "fine"));
         assertEquals("fine", ofB.get("b", _ -> "fine"));
     }

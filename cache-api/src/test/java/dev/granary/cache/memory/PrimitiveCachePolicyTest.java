@@ -1,4 +1,5 @@
 package dev.granary.cache.memory;
+import dev.granary.cache.build.BuildCycleDetector;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -7,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildGraph;
+import dev.granary.testing.Await;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -98,7 +99,7 @@ class PrimitiveCachePolicyTest {
                     start.await();
                     return cache.get(key, _ -> {
                         builds.incrementAndGet();
-                        Until.holds(() -> cache.misses() - before >= 500); // half of the others wait by then
+                        Await.holds(() -> cache.misses() - before >= 500); // half of the others wait by then
                         return new Object();
                     });
                 }));
@@ -123,7 +124,7 @@ class PrimitiveCachePolicyTest {
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
                 Future<IOException> builder = threads.submit(() -> assertThrows(IOException.class, () -> cache.get("a", _ -> {
                     building.countDown();
-                    Until.holds(() -> BuildGraph.PROCESS.waiting() > 0);
+                    Await.holds(() -> BuildCycleDetector.PROCESS.waiting() > 0);
                     throw failure;
                 })));
                 building.await();

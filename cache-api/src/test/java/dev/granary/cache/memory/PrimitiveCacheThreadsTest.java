@@ -5,7 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.Await;
+import dev.granary.testing.TestSeed;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,7 +71,7 @@ class PrimitiveCacheThreadsTest {
             AtomicInteger builds = new AtomicInteger();
             Callable<Object> ask = () -> cache.get("key", _ -> {
                 builds.incrementAndGet();
-                Until.holds(() -> cache.misses() >= 500); // half of the others are waiting by then
+                Await.holds(() -> cache.misses() >= 500); // half of the others are waiting by then
                 return new Object();
             });
             List<Object> values = together(Collections.nCopies(1000, ask));
@@ -124,7 +125,7 @@ class PrimitiveCacheThreadsTest {
     void random() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(16);
-            SplittableRandom seeds = Seed.random(getClass().getName());
+            SplittableRandom seeds = TestSeed.random(getClass().getName());
             AtomicInteger builds = new AtomicInteger();
             List<Callable<Boolean>> work = new ArrayList<>();
             for (int t = 0; t < 4; t++) {
@@ -185,7 +186,7 @@ class PrimitiveCacheThreadsTest {
     void threadIsFree() throws Exception {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         WeakReference<Thread> builder = build(cache);
-        assertTimeoutPreemptively(GENEROUS, () -> Until.holds(() -> {
+        assertTimeoutPreemptively(GENEROUS, () -> Await.holds(() -> {
             System.gc();
             return builder.refersTo(null);
         }));

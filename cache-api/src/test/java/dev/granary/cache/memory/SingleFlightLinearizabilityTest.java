@@ -2,7 +2,7 @@ package dev.granary.cache.memory;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.ChildJvm;
+import dev.granary.testing.ChildJvm;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -17,9 +17,9 @@ class SingleFlightLinearizabilityTest {
     @Test
     @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model checker; without the single flight it finds the second build")
     void modelChecked() throws Exception {
-        List<String> lines = ChildJvm.run(ModelCheck.class, directory, "--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading");
-        assertTrue(lines.contains("one key: " + ModelCheck.LINEARIZABLE), () -> String.join("\n", lines));
-        assertTrue(lines.contains("cache: " + ModelCheck.LINEARIZABLE), () -> String.join("\n", lines));
-        assertTrue(lines.contains("without single flight: " + ModelCheck.NOT_LINEARIZABLE), () -> String.join("\n", lines));
+        List<String> lines = ChildJvm.run(SingleFlightModel.class, directory, "--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading");
+        assertTrue(lines.contains("one key: " + SingleFlightModel.LINEARIZABLE), () -> String.join("\n", lines));
+        assertTrue(lines.contains("cache: " + SingleFlightModel.LINEARIZABLE), () -> String.join("\n", lines));
+        assertTrue(lines.contains("without single flight: " + SingleFlightModel.NOT_LINEARIZABLE), () -> String.join("\n", lines));
     }
 }

@@ -19,22 +19,22 @@ final class Aes256Counter {
     private Aes256Counter() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("aes-256-ctr", "aes256_ctr.cl")
+        return KernelRecipe.of("aes-256-ctr", "aes256_ctr.cl")
                 .launching("expand_key", Geometry.of(1).local(1))
                 .launching("encrypt_counter", Geometry.of(576).local(64))
                 .checkedBy(Aes256Counter::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        byte[] key = MadeUp.bytes(random, KEY_BYTES);
-        byte[] counter = MadeUp.bytes(random, BLOCK_BYTES);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        byte[] key = SyntheticData.bytes(random, KEY_BYTES);
+        byte[] counter = SyntheticData.bytes(random, BLOCK_BYTES);
         Arrays.fill(counter, 6, BLOCK_BYTES, (byte) 0xFF); // the carry runs far
-        byte[] text = MadeUp.bytes(random, LENGTH);
+        byte[] text = SyntheticData.bytes(random, LENGTH);
         OpenClBuffer schedule = bench.bytes(SCHEDULE_BYTES);
         OpenClBuffer result = bench.bytes(LENGTH);
         bench.launch("expand_key", bench.input(key), schedule);
         bench.launch("encrypt_counter", schedule, bench.input(counter), bench.input(text), result, LENGTH);
-        return new Comparison().bytes("text", reference(key, counter, text), Bench.bytesOf(result)).verdict();
+        return new ResultComparison().bytes("text", reference(key, counter, text), KernelHarness.bytesOf(result)).verdict();
     }
 
     private static byte[] reference(byte[] key, byte[] counter, byte[] text) {

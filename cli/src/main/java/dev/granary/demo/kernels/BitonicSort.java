@@ -15,7 +15,7 @@ final class BitonicSort {
     private BitonicSort() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("bitonic-sort", "bitonic_sort.cl")
+        return KernelRecipe.of("bitonic-sort", "bitonic_sort.cl")
                 .with("-D GROUP=" + BLOCK / 2)
                 .launching("pad", Geometry.of(PADDED).local(64))
                 .launching("sort_blocks", PAIRS)
@@ -24,8 +24,8 @@ final class BitonicSort {
                 .checkedBy(BitonicSort::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        int[] values = MadeUp.ints(random, COUNT);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        int[] values = SyntheticData.ints(random, COUNT);
         Arrays.fill(values, COUNT / 2, COUNT / 2 + 20, values[0]); // equal ones too
         OpenClBuffer sorted = bench.ints(PADDED);
         sorted.write(values);
@@ -41,6 +41,6 @@ final class BitonicSort {
         int[] expected = Arrays.copyOf(values, PADDED);
         Arrays.fill(expected, COUNT, PADDED, Integer.MAX_VALUE);
         Arrays.sort(expected);
-        return new Comparison().ints("sorted", expected, Bench.intsOf(sorted)).verdict();
+        return new ResultComparison().ints("sorted", expected, KernelHarness.intsOf(sorted)).verdict();
     }
 }

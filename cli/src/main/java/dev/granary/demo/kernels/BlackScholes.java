@@ -57,12 +57,12 @@ final class BlackScholes {
     private BlackScholes() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("black-scholes", "black_scholes.cl")
+        return KernelRecipe.of("black-scholes", "black_scholes.cl")
                 .launching("black_scholes", Geometry.of(192).local(64))
                 .checkedBy(BlackScholes::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         float[][] options = new float[COUNT][];
         float[] flat = new float[COUNT * 6];
         for (int i = 0; i < COUNT; i++) {
@@ -74,13 +74,13 @@ final class BlackScholes {
         OpenClBuffer puts = bench.floats(QUANTITIES.length * COUNT);
         bench.launch("black_scholes", bench.input(flat), COUNT, calls, puts);
 
-        Comparison comparison = new Comparison();
-        compare(comparison, "call ", 1, options, Bench.floatsOf(calls));
-        compare(comparison, "put ", -1, options, Bench.floatsOf(puts));
+        ResultComparison comparison = new ResultComparison();
+        compare(comparison, "call ", 1, options, KernelHarness.floatsOf(calls));
+        compare(comparison, "put ", -1, options, KernelHarness.floatsOf(puts));
         return comparison.verdict();
     }
 
-    private static void compare(Comparison comparison, String kind, double sign, float[][] options, float[] actual) {
+    private static void compare(ResultComparison comparison, String kind, double sign, float[][] options, float[] actual) {
         double[][] expected = new double[QUANTITIES.length][COUNT];
         for (int i = 0; i < COUNT; i++) {
             double[] values = reference(new Terms(sign, options[i]));

@@ -17,21 +17,21 @@ final class ChaCha20 {
     private ChaCha20() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("chacha20", "chacha20.cl")
+        return KernelRecipe.of("chacha20", "chacha20.cl")
                 .including("bits.clh")
                 .with("-D DOUBLE_ROUNDS=10")
                 .launching("chacha20", Geometry.of(256).local(32))
                 .checkedBy(ChaCha20::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        byte[] key = MadeUp.bytes(random, KEY_BYTES);
-        byte[] nonce = MadeUp.bytes(random, NONCE_BYTES);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        byte[] key = SyntheticData.bytes(random, KEY_BYTES);
+        byte[] nonce = SyntheticData.bytes(random, NONCE_BYTES);
         int counter = random.nextInt(1, 1_000_000);
-        byte[] text = MadeUp.bytes(random, LENGTH);
+        byte[] text = SyntheticData.bytes(random, LENGTH);
         OpenClBuffer result = bench.bytes(LENGTH);
         bench.launch("chacha20", bench.input(key), bench.input(nonce), counter, bench.input(text), result, LENGTH);
-        return new Comparison().bytes("text", reference(key, nonce, counter, text), Bench.bytesOf(result)).verdict();
+        return new ResultComparison().bytes("text", reference(key, nonce, counter, text), KernelHarness.bytesOf(result)).verdict();
     }
 
     private static byte[] reference(byte[] key, byte[] nonce, int counter, byte[] text) {

@@ -12,15 +12,15 @@ final class Convolution {
     private Convolution() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("convolution-3x3", "convolution.cl")
+        return KernelRecipe.of("convolution-3x3", "convolution.cl")
                 .with("-D TILE_WIDTH=16 -D TILE_HEIGHT=8")
                 .launching("convolution", Geometry.of(160, 104).local(16, 8))
                 .checkedBy(Convolution::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        float[] image = MadeUp.floats(random, WIDTH * HEIGHT, 0, 1);
-        float[] filter = MadeUp.floats(random, 9, -1, 1);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        float[] image = SyntheticData.floats(random, WIDTH * HEIGHT, 0, 1);
+        float[] filter = SyntheticData.floats(random, 9, -1, 1);
         OpenClBuffer result = bench.floats(WIDTH * HEIGHT);
         bench.launch("convolution", bench.input(image), bench.input(filter), result, WIDTH, HEIGHT);
 
@@ -35,7 +35,7 @@ final class Convolution {
                 }
             }
         }
-        return new Comparison().floats("image", expected, Bench.floatsOf(result), new Tolerance(1e-6, 2e-6)).verdict();
+        return new ResultComparison().floats("image", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-6)).verdict();
     }
 
     private static float nearest(float[] image, int x, int y) {

@@ -27,5 +27,5 @@ public interface DemoKernel {
      * @param random makes up the data
      * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
      */
-    Verdict verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random);
+    KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random);
 }

@@ -11,16 +11,16 @@ final class DotProduct {
     private DotProduct() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("dot-product", "dot_product.cl")
+        return KernelRecipe.of("dot-product", "dot_product.cl")
                 .including("group.clh", "operators.clh")
                 .launching("dot_partial", Geometry.of(3_072).local(128))
                 .launching("dot_total", Geometry.of(32).local(32))
                 .checkedBy(DotProduct::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        float[] left = MadeUp.floats(random, COUNT, -1, 1);
-        float[] right = MadeUp.floats(random, COUNT, -1, 1);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        float[] left = SyntheticData.floats(random, COUNT, -1, 1);
+        float[] right = SyntheticData.floats(random, COUNT, -1, 1);
         int groups = bench.groupsOf("dot_partial");
         OpenClBuffer partial = bench.floats(groups);
         OpenClBuffer total = bench.floats(1);
@@ -36,6 +36,6 @@ final class DotProduct {
         }
         // Terms cancel: what rounding costs follows from their magnitudes, not from their sum.
         Tolerance tolerance = new Tolerance(0, 2e-7 * magnitude);
-        return new Comparison().floats("dot product", new double[] {sum}, Bench.floatsOf(total), tolerance).verdict();
+        return new ResultComparison().floats("dot product", new double[] {sum}, KernelHarness.floatsOf(total), tolerance).verdict();
     }
 }

@@ -15,15 +15,15 @@ final class Histogram {
     private Histogram() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("histogram", "histogram.cl")
+        return KernelRecipe.of("histogram", "histogram.cl")
                 .with("-D BINS=" + BINS)
                 .launching("histogram_groups", Geometry.of(1_536).local(64))
                 .launching("histogram_merge", Geometry.of(BINS).local(32))
                 .checkedBy(Histogram::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        byte[] values = MadeUp.bytes(random, COUNT);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        byte[] values = SyntheticData.bytes(random, COUNT);
         for (int i = 0; i < COUNT; i += 3) {
             values[i] = (byte) 200; // one bin that all groups fight for
         }
@@ -37,6 +37,6 @@ final class Histogram {
         for (byte value : values) {
             expected[Byte.toUnsignedInt(value)]++;
         }
-        return new Comparison().ints("bin", expected, Bench.intsOf(histogram)).verdict();
+        return new ResultComparison().ints("bin", expected, KernelHarness.intsOf(histogram)).verdict();
     }
 }

@@ -18,7 +18,7 @@ final class LatticeBoltzmann {
     private LatticeBoltzmann() {}
 
     static DemoKernel kernel() {
-        Recipe recipe = Recipe.of("lattice-boltzmann", "lattice_boltzmann.cl").with("-D GROUP=64");
+        KernelRecipe recipe = KernelRecipe.of("lattice-boltzmann", "lattice_boltzmann.cl").with("-D GROUP=64");
         for (String kernel : new String[] {"mark_cells", "initialise", "collide_bgk", "collide_trt", "collide_mrt", "collide_smagorinsky",
             "stream_periodic", "stream_walls", "observe", "vorticity"}) {
             recipe = recipe.launching(kernel, CELLS);
@@ -31,8 +31,8 @@ final class LatticeBoltzmann {
                 .checkedBy(LatticeBoltzmann::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        Comparison comparison = new Comparison();
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        ResultComparison comparison = new ResultComparison();
         channel(bench, random).compare(comparison, "channel");
         cavity(bench, random).compare(comparison, "cavity");
         smoothChannel(bench, random).compare(comparison, "smooth channel");
@@ -41,7 +41,7 @@ final class LatticeBoltzmann {
     }
 
     /** Past a disc between walls, driven by a force, from a prescribed velocity to a prescribed pressure. */
-    private static LatticeFlow channel(Bench bench, RandomGenerator random) {
+    private static LatticeFlow channel(KernelHarness bench, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
         flow.mark(Kind.WALL, Kind.WALL, Kind.FLUID, random.nextInt(10, 20) + 0.25f, random.nextInt(12, 18) + 0.5f, 5.3f);
         float omega = random.nextFloat(1, 1.8f);
@@ -56,7 +56,7 @@ final class LatticeBoltzmann {
     }
 
     /** In a closed box under a moving lid. */
-    private static LatticeFlow cavity(Bench bench, RandomGenerator random) {
+    private static LatticeFlow cavity(KernelHarness bench, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
         flow.mark(Kind.WALL, Kind.MOVING_WALL, Kind.WALL, 0, 0, 0);
         float omega = random.nextFloat(1, 1.8f);
@@ -68,7 +68,7 @@ final class LatticeBoltzmann {
     }
 
     /** Past a small disc between walls without friction, out where there is no gradient. */
-    private static LatticeFlow smoothChannel(Bench bench, RandomGenerator random) {
+    private static LatticeFlow smoothChannel(KernelHarness bench, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
         flow.mark(Kind.SLIP_WALL, Kind.SLIP_WALL, Kind.FLUID, 14.25f, random.nextInt(4, 25) + 0.5f, 3.2f);
         float stress = random.nextFloat(1, 1.8f);
@@ -82,7 +82,7 @@ final class LatticeBoltzmann {
     }
 
     /** A random field that mixes, with no walls at all. */
-    private static LatticeFlow turbulence(Bench bench, RandomGenerator random) {
+    private static LatticeFlow turbulence(KernelHarness bench, RandomGenerator random) {
         LatticeFlow flow = new LatticeFlow(bench, random, WIDTH, HEIGHT);
         flow.mark(Kind.FLUID, Kind.FLUID, Kind.FLUID, 0, 0, 0);
         for (int step = 0; step < STEPS; step++) {

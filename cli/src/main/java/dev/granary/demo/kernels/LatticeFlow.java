@@ -11,7 +11,7 @@ final class LatticeFlow {
     private static final Tolerance VELOCITY = new Tolerance(1e-5, 3e-6);
     private static final Tolerance FORCE = new Tolerance(5e-6, 2e-5);
 
-    private final Bench bench;
+    private final KernelHarness bench;
     private final int width;
     private final int height;
     private final LatticeReference reference;
@@ -24,7 +24,7 @@ final class LatticeFlow {
     private double[] expectedForce = new double[0];
 
     /** A flow that starts in the equilibrium of a random field, all its cells still to be marked. */
-    LatticeFlow(Bench bench, RandomGenerator random, int width, int height) {
+    LatticeFlow(KernelHarness bench, RandomGenerator random, int width, int height) {
         this.bench = bench;
         this.width = width;
         this.height = height;
@@ -34,11 +34,11 @@ final class LatticeFlow {
         force = bench.floats(2);
         f = bench.floats(VELOCITIES * cells);
         next = bench.floats(VELOCITIES * cells);
-        inletSpeeds = MadeUp.floats(random, height, 0.04f, 0.06f);
+        inletSpeeds = SyntheticData.floats(random, height, 0.04f, 0.06f);
         speeds = bench.input(inletSpeeds);
-        float[] density = MadeUp.floats(random, cells, 0.98f, 1.02f);
-        float[] velocityX = MadeUp.floats(random, cells, -0.02f, 0.08f);
-        float[] velocityY = MadeUp.floats(random, cells, -0.05f, 0.05f);
+        float[] density = SyntheticData.floats(random, cells, 0.98f, 1.02f);
+        float[] velocityX = SyntheticData.floats(random, cells, -0.02f, 0.08f);
+        float[] velocityY = SyntheticData.floats(random, cells, -0.05f, 0.05f);
         bench.launch("initialise", f, bench.input(density), bench.input(velocityX), bench.input(velocityY), width, height);
         reference.initialise(density, velocityX, velocityY);
     }
@@ -106,7 +106,7 @@ final class LatticeFlow {
     }
 
     /** Compares all that can be seen of the two. */
-    void compare(Comparison comparison, String what) {
+    void compare(ResultComparison comparison, String what) {
         int cells = width * height;
         OpenClBuffer density = bench.floats(cells);
         OpenClBuffer velocityX = bench.floats(cells);
@@ -115,14 +115,14 @@ final class LatticeFlow {
         bench.launch("observe", f, kinds, density, velocityX, velocityY, width, height);
         bench.launch("vorticity", velocityX, velocityY, curl, width, height);
         comparison
-                .ints(what + " kind", reference.kinds(), Bench.intsOf(kinds))
-                .floats(what + " population", reference.populations(), Bench.floatsOf(f), POPULATION)
-                .floats(what + " density", reference.density(), Bench.floatsOf(density), POPULATION)
-                .floats(what + " velocity x", reference.velocity(0), Bench.floatsOf(velocityX), VELOCITY)
-                .floats(what + " velocity y", reference.velocity(1), Bench.floatsOf(velocityY), VELOCITY)
-                .floats(what + " vorticity", reference.curl(), Bench.floatsOf(curl), VELOCITY);
+                .ints(what + " kind", reference.kinds(), KernelHarness.intsOf(kinds))
+                .floats(what + " population", reference.populations(), KernelHarness.floatsOf(f), POPULATION)
+                .floats(what + " density", reference.density(), KernelHarness.floatsOf(density), POPULATION)
+                .floats(what + " velocity x", reference.velocity(0), KernelHarness.floatsOf(velocityX), VELOCITY)
+                .floats(what + " velocity y", reference.velocity(1), KernelHarness.floatsOf(velocityY), VELOCITY)
+                .floats(what + " vorticity", reference.curl(), KernelHarness.floatsOf(curl), VELOCITY);
         if (expectedForce.length > 0) {
-            comparison.floats(what + " force", expectedForce, Bench.floatsOf(force), FORCE);
+            comparison.floats(what + " force", expectedForce, KernelHarness.floatsOf(force), FORCE);
         }
     }
 

@@ -14,16 +14,16 @@ final class LayerNorm {
     private LayerNorm() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("layer-norm", "layer_norm.cl")
+        return KernelRecipe.of("layer-norm", "layer_norm.cl")
                 .including("group.clh", "operators.clh")
                 .launching("layer_norm", Geometry.of(ROWS * GROUP).local(GROUP))
                 .checkedBy(LayerNorm::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        float[] rows = MadeUp.floats(random, ROWS * COLUMNS, 2, 6);
-        float[] scale = MadeUp.floats(random, COLUMNS, 0.5f, 2);
-        float[] shift = MadeUp.floats(random, COLUMNS, -1, 1);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 2, 6);
+        float[] scale = SyntheticData.floats(random, COLUMNS, 0.5f, 2);
+        float[] shift = SyntheticData.floats(random, COLUMNS, -1, 1);
         OpenClBuffer result = bench.floats(rows.length);
         OpenClBuffer means = bench.floats(ROWS);
         OpenClBuffer deviations = bench.floats(ROWS);
@@ -49,10 +49,10 @@ final class LayerNorm {
             expectedMeans[row] = mean;
             expectedDeviations[row] = deviation;
         }
-        return new Comparison()
-                .floats("mean", expectedMeans, Bench.floatsOf(means), new Tolerance(1e-6, 0))
-                .floats("deviation", expectedDeviations, Bench.floatsOf(deviations), new Tolerance(2e-6, 0))
-                .floats("row", expected, Bench.floatsOf(result), new Tolerance(4e-6, 4e-6))
+        return new ResultComparison()
+                .floats("mean", expectedMeans, KernelHarness.floatsOf(means), new Tolerance(1e-6, 0))
+                .floats("deviation", expectedDeviations, KernelHarness.floatsOf(deviations), new Tolerance(2e-6, 0))
+                .floats("row", expected, KernelHarness.floatsOf(result), new Tolerance(4e-6, 4e-6))
                 .verdict();
     }
 }

@@ -13,13 +13,13 @@ final class Mandelbrot {
     private Mandelbrot() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("mandelbrot", "mandelbrot.cl")
+        return KernelRecipe.of("mandelbrot", "mandelbrot.cl")
                 .with("-D LIMIT=" + LIMIT)
                 .launching("mandelbrot", Geometry.of(96, 64).local(16, 8))
                 .checkedBy(Mandelbrot::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         float left = random.nextFloat(-2.2f, -2);
         float top = random.nextFloat(1, 1.2f);
         float pitch = random.nextFloat(0.03f, 0.035f);
@@ -32,7 +32,7 @@ final class Mandelbrot {
                 expected[row * WIDTH + column] = steps(Math.fma(column, pitch, left), Math.fma(row, -pitch, top));
             }
         }
-        return new Comparison().ints("steps", expected, Bench.intsOf(steps)).verdict();
+        return new ResultComparison().ints("steps", expected, KernelHarness.intsOf(steps)).verdict();
     }
 
     /** In floats with fused operations where the kernel has them: the boundary of the set tells every other rounding apart. */

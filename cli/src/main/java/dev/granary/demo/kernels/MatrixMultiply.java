@@ -13,7 +13,7 @@ final class MatrixMultiply {
     private MatrixMultiply() {}
 
     static DemoKernel kernel(int tile) {
-        return Recipe.of("gemm-" + tile, "gemm.cl")
+        return KernelRecipe.of("gemm-" + tile, "gemm.cl")
                 .with("-D TILE=" + tile)
                 .launching("gemm", Geometry.of(roundedUp(COLUMNS, tile), roundedUp(ROWS, tile)).local(tile, tile))
                 .checkedBy(MatrixMultiply::check);
@@ -23,12 +23,12 @@ final class MatrixMultiply {
         return (size + tile - 1L) / tile * tile;
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         float alpha = random.nextFloat(0.5f, 2);
         float beta = random.nextFloat(0.5f, 2);
-        float[] a = MadeUp.floats(random, ROWS * INNER, -1, 1);
-        float[] b = MadeUp.floats(random, INNER * COLUMNS, -1, 1);
-        float[] c = MadeUp.floats(random, ROWS * COLUMNS, -1, 1);
+        float[] a = SyntheticData.floats(random, ROWS * INNER, -1, 1);
+        float[] b = SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
+        float[] c = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
         OpenClBuffer result = bench.input(c);
         bench.launch("gemm", ROWS, COLUMNS, INNER, alpha, bench.input(a), bench.input(b), beta, result);
 
@@ -42,6 +42,6 @@ final class MatrixMultiply {
                 expected[row * COLUMNS + column] = alpha * sum + beta * c[row * COLUMNS + column];
             }
         }
-        return new Comparison().floats("C", expected, Bench.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
+        return new ResultComparison().floats("C", expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
     }
 }

@@ -19,19 +19,19 @@ final class NBody {
     private NBody() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("n-body", "n_body.cl")
+        return KernelRecipe.of("n-body", "n_body.cl")
                 .with("-D GROUP=" + GROUP)
                 .launching("accelerate", BODIES)
                 .launching("move", BODIES)
                 .checkedBy(NBody::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        float[] bodies = MadeUp.floats(random, 4 * COUNT, -1, 1);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        float[] bodies = SyntheticData.floats(random, 4 * COUNT, -1, 1);
         for (int i = 3; i < bodies.length; i += 4) {
             bodies[i] = random.nextFloat(0.1f, 1); // a mass
         }
-        float[] velocities = MadeUp.floats(random, 4 * COUNT, -1, 1);
+        float[] velocities = SyntheticData.floats(random, 4 * COUNT, -1, 1);
         OpenClBuffer places = bench.input(bodies);
         OpenClBuffer speeds = bench.input(velocities);
         OpenClBuffer accelerations = bench.floats(4 * COUNT);
@@ -44,10 +44,10 @@ final class NBody {
             accelerate(expectedBodies, expectedAccelerations);
             move(expectedBodies, expectedVelocities, expectedAccelerations);
         }
-        return new Comparison()
-                .floats("acceleration", expectedAccelerations, Bench.floatsOf(accelerations), new Tolerance(5e-6, 4e-4))
-                .floats("velocity", expectedVelocities, Bench.floatsOf(speeds), new Tolerance(1e-6, 5e-6))
-                .floats("body", expectedBodies, Bench.floatsOf(places), new Tolerance(1e-6, 1e-6))
+        return new ResultComparison()
+                .floats("acceleration", expectedAccelerations, KernelHarness.floatsOf(accelerations), new Tolerance(5e-6, 4e-4))
+                .floats("velocity", expectedVelocities, KernelHarness.floatsOf(speeds), new Tolerance(1e-6, 5e-6))
+                .floats("body", expectedBodies, KernelHarness.floatsOf(places), new Tolerance(1e-6, 1e-6))
                 .verdict();
     }
 

@@ -21,11 +21,11 @@ final class PackedMatrixMultiply {
     static final int PACKED = PANELS * INNER * PANEL;
 
     /** The three programs. */
-    static final Recipe PACK = Recipe.of("pack-weights", "pack_weights.cl")
+    static final KernelRecipe PACK = KernelRecipe.of("pack-weights", "pack_weights.cl")
             .with("-D PANEL=" + PANEL)
             .launching("pack_weights", Geometry.of(64, PANELS).local(16, 4));
-    static final Recipe LINEAR = Recipe.of("packed-gemm", "packed_gemm.cl").launching("packed_gemm", PRODUCT);
-    static final Recipe RELU = Recipe.of("packed-gemm-relu", "packed_gemm.cl").with("-D RELU").launching("packed_gemm", PRODUCT);
+    static final KernelRecipe LINEAR = KernelRecipe.of("packed-gemm", "packed_gemm.cl").launching("packed_gemm", PRODUCT);
+    static final KernelRecipe RELU = KernelRecipe.of("packed-gemm-relu", "packed_gemm.cl").with("-D RELU").launching("packed_gemm", PRODUCT);
 
     private PackedMatrixMultiply() {}
 
@@ -42,18 +42,18 @@ final class PackedMatrixMultiply {
     }
 
     static float[] weights(RandomGenerator random) {
-        return MadeUp.floats(random, INNER * COLUMNS, -1, 1);
+        return SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
     }
 
     /** Packs on the device. */
-    static void pack(Bench bench, float[] weights, OpenClBuffer packed) {
+    static void pack(KernelHarness bench, float[] weights, OpenClBuffer packed) {
         bench.launch("pack_weights", COLUMNS, INNER, bench.input(weights), packed);
     }
 
     /** Multiplies made-up inputs by packed weights on the device and compares with a product in Java. */
-    static Verdict multiply(Bench bench, RandomGenerator random, Recipe recipe, float[] weights, OpenClBuffer packed) {
-        float[] inputs = MadeUp.floats(random, ROWS * INNER, -1, 1);
-        float[] bias = MadeUp.floats(random, COLUMNS, -1, 1);
+    static KernelCheckResult multiply(KernelHarness bench, RandomGenerator random, KernelRecipe recipe, float[] weights, OpenClBuffer packed) {
+        float[] inputs = SyntheticData.floats(random, ROWS * INNER, -1, 1);
+        float[] bias = SyntheticData.floats(random, COLUMNS, -1, 1);
         OpenClBuffer result = bench.floats(ROWS * COLUMNS);
         bench.launch("packed_gemm", ROWS, COLUMNS, INNER, bench.input(inputs), packed, bench.input(bias), result);
 
@@ -67,7 +67,7 @@ final class PackedMatrixMultiply {
                 expected[row * COLUMNS + column] = recipe == RELU ? Math.max(sum, 0) : sum;
             }
         }
-        return new Comparison().floats(recipe.name(), expected, Bench.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
+        return new ResultComparison().floats(recipe.name(), expected, KernelHarness.floatsOf(result), new Tolerance(1e-6, 2e-5)).verdict();
     }
 
     private static float[] packed(float[] weights) {
@@ -80,7 +80,7 @@ final class PackedMatrixMultiply {
         return packed;
     }
 
-    private static Verdict checkPacking(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult checkPacking(KernelHarness bench, RandomGenerator random) {
         float[] weights = weights(random);
         OpenClBuffer packed = bench.floats(PACKED);
         pack(bench, weights, packed);
@@ -89,10 +89,10 @@ final class PackedMatrixMultiply {
         for (int i = 0; i < PACKED; i++) {
             expected[i] = reference[i];
         }
-        return new Comparison().floats("packed", expected, Bench.floatsOf(packed), Tolerance.NONE).verdict();
+        return new ResultComparison().floats("packed", expected, KernelHarness.floatsOf(packed), Tolerance.NONE).verdict();
     }
 
-    private static Verdict checkProduct(Bench bench, RandomGenerator random, Recipe recipe) {
+    private static KernelCheckResult checkProduct(KernelHarness bench, RandomGenerator random, KernelRecipe recipe) {
         float[] weights = weights(random);
         return multiply(bench, random, recipe, weights, bench.input(packed(weights)));
     }

@@ -14,7 +14,7 @@ final class PrefixScan {
     private PrefixScan() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("prefix-scan", "scan.cl")
+        return KernelRecipe.of("prefix-scan", "scan.cl")
                 .with("-D GROUP=" + BLOCK / 2)
                 .launching("scan_blocks", ALL_BLOCKS)
                 .launching("scan_sums", Geometry.of(BLOCK / 2).local(BLOCK / 2))
@@ -22,8 +22,8 @@ final class PrefixScan {
                 .checkedBy(PrefixScan::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        int[] values = MadeUp.ints(random, COUNT);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        int[] values = SyntheticData.ints(random, COUNT);
         OpenClBuffer scanned = bench.ints(COUNT);
         OpenClBuffer sums = bench.ints(BLOCKS);
         bench.launch("scan_blocks", bench.input(values), scanned, sums, COUNT);
@@ -34,6 +34,6 @@ final class PrefixScan {
         for (int i = 1; i < COUNT; i++) {
             expected[i] = expected[i - 1] + values[i - 1];
         }
-        return new Comparison().ints("scan", expected, Bench.intsOf(scanned)).verdict();
+        return new ResultComparison().ints("scan", expected, KernelHarness.intsOf(scanned)).verdict();
     }
 }

@@ -16,22 +16,22 @@ final class Reduction {
     private Reduction() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("reduction", "reduction.cl")
+        return KernelRecipe.of("reduction", "reduction.cl")
                 .with("-D GROUP=64")
                 .launching("reduce_elements", Geometry.of(5_120).local(64))
                 .launching("reduce_groups", Geometry.of(64).local(64))
                 .checkedBy(Reduction::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         // Neither a lost zero nor an extra one goes unseen: all values below zero, then all above.
-        Comparison comparison = new Comparison();
+        ResultComparison comparison = new ResultComparison();
         compare(comparison, "below zero", bench, random.ints(COUNT, -2_000, 0));
         compare(comparison, "above zero", bench, random.ints(COUNT, 1, 2_000));
         return comparison.verdict();
     }
 
-    private static void compare(Comparison comparison, String what, Bench bench, IntStream numbers) {
+    private static void compare(ResultComparison comparison, String what, KernelHarness bench, IntStream numbers) {
         // So few different numbers that the largest occurs more than once: its first place is a question.
         int[] values = numbers.map(number -> number * 1_000_003).toArray();
         int groups = bench.groupsOf("reduce_elements");
@@ -39,7 +39,7 @@ final class Reduction {
         OpenClBuffer total = bench.ints(SUMMARY_INTS);
         bench.launch("reduce_elements", bench.input(values), COUNT, summaries);
         bench.launch("reduce_groups", summaries, groups, total);
-        comparison.ints(what + ": sum, smallest, largest, place", reference(values), Bench.intsOf(total));
+        comparison.ints(what + ": sum, smallest, largest, place", reference(values), KernelHarness.intsOf(total));
     }
 
     private static int[] reference(int[] values) {

@@ -15,19 +15,19 @@ final class Sha256Messages {
     private Sha256Messages() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("sha-256", "sha256.cl")
+        return KernelRecipe.of("sha-256", "sha256.cl")
                 .including("sha256.clh", "bits.clh")
                 .launching("sha256", Geometry.of(256).local(32))
                 .checkedBy(Sha256Messages::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         // Every length from zero on: all ways in which the padding can lie in the last blocks.
         int[] starts = new int[COUNT + 1];
         for (int i = 0; i < COUNT; i++) {
             starts[i + 1] = starts[i] + i;
         }
-        byte[] messages = MadeUp.bytes(random, starts[COUNT]);
+        byte[] messages = SyntheticData.bytes(random, starts[COUNT]);
         OpenClBuffer digests = bench.bytes(COUNT * DIGEST_BYTES);
         bench.launch("sha256", bench.input(messages), bench.input(starts), COUNT, digests);
 
@@ -37,7 +37,7 @@ final class Sha256Messages {
             byte[] digest = sha256.digest(Arrays.copyOfRange(messages, starts[i], starts[i + 1]));
             System.arraycopy(digest, 0, expected, i * DIGEST_BYTES, DIGEST_BYTES);
         }
-        return new Comparison().bytes("digests", expected, Bench.bytesOf(digests)).verdict();
+        return new ResultComparison().bytes("digests", expected, KernelHarness.bytesOf(digests)).verdict();
     }
 
     private static MessageDigest sha256() {

@@ -2,7 +2,7 @@ package dev.granary.demo.kernels;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClConstants;
@@ -24,7 +24,7 @@ public final class SharedWeights {
     private SharedWeights() {}
 
     /** What the packed weights are known by: whose they are and how they are laid out. */
-    private record Key(String weights, Recipe layout) {}
+    private record Key(String weights, KernelRecipe layout) {}
 
     /** Loads the kernels of a program. */
     public interface Loader {
@@ -37,16 +37,16 @@ public final class SharedWeights {
      *
      * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
      */
-    public static Verdict use(OpenClEngine engine, OpenClConstants constants, Loader loader, RandomGenerator random)
+    public static KernelCheckResult use(OpenClEngine engine, OpenClConstants constants, Loader loader, RandomGenerator random)
             throws CompileException, RestoreException {
         float[] weights = PackedMatrixMultiply.weights(random);
         Key key = new Key("weights of the demo", PackedMatrixMultiply.PACK);
-        Verdict verdict = new Verdict.Right();
-        for (int use = 0; use < USES && verdict instanceof Verdict.Right; use++) {
-            Recipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU).get(use % 2);
+        KernelCheckResult verdict = new KernelCheckResult.Right();
+        for (int use = 0; use < USES && verdict instanceof KernelCheckResult.Right; use++) {
+            KernelRecipe product = List.of(PackedMatrixMultiply.LINEAR, PackedMatrixMultiply.RELU).get(use % 2);
             try (OpenClKernels kernels = loader.load(product.descriptor(engine.target()));
-                    Constant<OpenClBuffer> packed = constants.get(key, BYTES, () -> pack(engine, loader, weights));
-                    Bench bench = new Bench(engine, kernels, product.launches())) {
+                    ConstantHold<OpenClBuffer> packed = constants.get(key, BYTES, () -> pack(engine, loader, weights));
+                    KernelHarness bench = new KernelHarness(engine, kernels, product.launches())) {
                 verdict = PackedMatrixMultiply.multiply(bench, random, product, weights, packed.buffer());
             }
         }
@@ -54,9 +54,9 @@ public final class SharedWeights {
     }
 
     private static OpenClBuffer pack(OpenClEngine engine, Loader loader, float[] weights) throws RestoreException {
-        Recipe packing = PackedMatrixMultiply.PACK;
+        KernelRecipe packing = PackedMatrixMultiply.PACK;
         try (OpenClKernels kernels = loader.load(packing.descriptor(engine.target()));
-                Bench bench = new Bench(engine, kernels, packing.launches())) {
+                KernelHarness bench = new KernelHarness(engine, kernels, packing.launches())) {
             OpenClBuffer packed = engine.buffer(BYTES);
             PackedMatrixMultiply.pack(bench, weights, packed);
             return packed;

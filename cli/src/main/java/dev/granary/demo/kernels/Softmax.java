@@ -14,15 +14,15 @@ final class Softmax {
     private Softmax() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("softmax", "softmax.cl")
+        return KernelRecipe.of("softmax", "softmax.cl")
                 .including("group.clh", "operators.clh")
                 .launching("softmax", Geometry.of(ROWS * GROUP).local(GROUP))
                 .checkedBy(Softmax::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         // Far above where an exponential of floats overflows: only the shifted form survives.
-        float[] rows = MadeUp.floats(random, ROWS * COLUMNS, 190, 200);
+        float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 190, 200);
         OpenClBuffer result = bench.floats(rows.length);
         bench.launch("softmax", bench.input(rows), result, COLUMNS, bench.floatPerItem("softmax"));
 
@@ -37,6 +37,6 @@ final class Softmax {
                 expected[start + i] = powers[i] / sum;
             }
         }
-        return new Comparison().floats("softmax", expected, Bench.floatsOf(result), new Tolerance(5e-6, 0)).verdict();
+        return new ResultComparison().floats("softmax", expected, KernelHarness.floatsOf(result), new Tolerance(5e-6, 0)).verdict();
     }
 }

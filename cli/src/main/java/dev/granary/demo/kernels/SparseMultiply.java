@@ -16,21 +16,21 @@ final class SparseMultiply {
     private SparseMultiply() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("sparse-multiply", "sparse_multiply.cl")
+        return KernelRecipe.of("sparse-multiply", "sparse_multiply.cl")
                 .including("group.clh", "operators.clh")
                 .launching("sparse_multiply", Geometry.of(ROWS * GROUP).local(GROUP))
                 .checkedBy(SparseMultiply::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
         // Rows from empty to well above the group's size.
         int[] starts = new int[ROWS + 1];
         for (int row = 0; row < ROWS; row++) {
             starts[row + 1] = starts[row] + (row % 10 == 3 ? 0 : random.nextInt(1, 60));
         }
         int[] columns = random.ints(starts[ROWS], 0, COLUMNS).toArray();
-        float[] values = MadeUp.floats(random, starts[ROWS], -1, 1);
-        float[] vector = MadeUp.floats(random, COLUMNS, -1, 1);
+        float[] values = SyntheticData.floats(random, starts[ROWS], -1, 1);
+        float[] vector = SyntheticData.floats(random, COLUMNS, -1, 1);
         OpenClBuffer product = bench.floats(ROWS);
         bench.launch("sparse_multiply", bench.input(starts), bench.input(columns), bench.input(values), bench.input(vector), product,
                 bench.floatPerItem("sparse_multiply"));
@@ -48,6 +48,6 @@ final class SparseMultiply {
                 expected[row] += dense[row][column] * vector[column];
             }
         }
-        return new Comparison().floats("product", expected, Bench.floatsOf(product), new Tolerance(1e-6, 1e-5)).verdict();
+        return new ResultComparison().floats("product", expected, KernelHarness.floatsOf(product), new Tolerance(1e-6, 1e-5)).verdict();
     }
 }

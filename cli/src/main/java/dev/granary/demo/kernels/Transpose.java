@@ -12,14 +12,14 @@ final class Transpose {
     private Transpose() {}
 
     static DemoKernel kernel() {
-        return Recipe.of("transpose", "transpose.cl")
+        return KernelRecipe.of("transpose", "transpose.cl")
                 .with("-D TILE=16")
                 .launching("transpose", Geometry.of(80, 72).local(16, 8))
                 .checkedBy(Transpose::check);
     }
 
-    private static Verdict check(Bench bench, RandomGenerator random) {
-        float[] matrix = MadeUp.floats(random, ROWS * COLUMNS, -1, 1);
+    private static KernelCheckResult check(KernelHarness bench, RandomGenerator random) {
+        float[] matrix = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
         OpenClBuffer transposed = bench.floats(ROWS * COLUMNS);
         bench.launch("transpose", bench.input(matrix), transposed, ROWS, COLUMNS);
 
@@ -27,6 +27,6 @@ final class Transpose {
         for (int i = 0; i < expected.length; i++) {
             expected[i % COLUMNS * ROWS + i / COLUMNS] = matrix[i];
         }
-        return new Comparison().floats("transposed", expected, Bench.floatsOf(transposed), Tolerance.NONE).verdict();
+        return new ResultComparison().floats("transposed", expected, KernelHarness.floatsOf(transposed), Tolerance.NONE).verdict();
     }
 }

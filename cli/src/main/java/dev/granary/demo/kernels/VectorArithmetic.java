@@ -14,21 +14,21 @@ final class VectorArithmetic {
     private VectorArithmetic() {}
 
     static DemoKernel add() {
-        return Recipe.of("vector-add", "vector_add.cl")
+        return KernelRecipe.of("vector-add", "vector_add.cl")
                 .launching("vector_add", Geometry.of(10_048).local(64))
                 .checkedBy(VectorArithmetic::checkAdd);
     }
 
     static DemoKernel saxpy() {
-        return Recipe.of("saxpy", "saxpy.cl")
+        return KernelRecipe.of("saxpy", "saxpy.cl")
                 .with("-D ITEMS=4")
                 .launching("saxpy", Geometry.of(2_560).local(128))
                 .checkedBy(VectorArithmetic::checkSaxpy);
     }
 
-    private static Verdict checkAdd(Bench bench, RandomGenerator random) {
-        float[] left = MadeUp.floats(random, COUNT, -1, 1);
-        float[] right = MadeUp.floats(random, COUNT, -1, 1);
+    private static KernelCheckResult checkAdd(KernelHarness bench, RandomGenerator random) {
+        float[] left = SyntheticData.floats(random, COUNT, -1, 1);
+        float[] right = SyntheticData.floats(random, COUNT, -1, 1);
         OpenClBuffer sum = bench.floats(COUNT);
         bench.launch("vector_add", bench.input(left), bench.input(right), sum, COUNT);
 
@@ -36,13 +36,13 @@ final class VectorArithmetic {
         for (int i = 0; i < COUNT; i++) {
             expected[i] = (double) left[i] + right[i];
         }
-        return new Comparison().floats("sum", expected, Bench.floatsOf(sum), ROUNDING).verdict();
+        return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), ROUNDING).verdict();
     }
 
-    private static Verdict checkSaxpy(Bench bench, RandomGenerator random) {
+    private static KernelCheckResult checkSaxpy(KernelHarness bench, RandomGenerator random) {
         float a = random.nextFloat(-2, 2);
-        float[] x = MadeUp.floats(random, COUNT * X_STEP, -1, 1);
-        float[] y = MadeUp.floats(random, COUNT * Y_STEP, -1, 1);
+        float[] x = SyntheticData.floats(random, COUNT * X_STEP, -1, 1);
+        float[] y = SyntheticData.floats(random, COUNT * Y_STEP, -1, 1);
         OpenClBuffer result = bench.input(y);
         bench.launch("saxpy", a, bench.input(x), X_STEP, result, Y_STEP, COUNT);
 
@@ -51,6 +51,6 @@ final class VectorArithmetic {
             // What lies between two elements stays.
             expected[i] = i % Y_STEP == 0 ? (double) a * x[i / Y_STEP * X_STEP] + y[i] : y[i];
         }
-        return new Comparison().floats("y", expected, Bench.floatsOf(result), new Tolerance(3e-7, 5e-7)).verdict();
+        return new ResultComparison().floats("y", expected, KernelHarness.floatsOf(result), new Tolerance(3e-7, 5e-7)).verdict();
     }
 }

@@ -32,7 +32,7 @@ class TemporaryDirectoryTest {
     @Test
     @DisplayName("U10 Ctrl-C: a process that is told to end removes its directory, and the processes that it started")
     void toldToEnd() throws Exception {
-        Process process = new ProcessBuilder(ThisJvm.command(Waiting.class)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        Process process = new ProcessBuilder(JvmCommand.command(Waiting.class)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         try (BufferedReader told = process.inputReader()) {
             Path directory = Path.of(Objects.requireNonNull(told.readLine()));
             long child = Long.parseLong(Objects.requireNonNull(told.readLine()));

@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cache.contract.Seed;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.testing.TestSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -54,8 +54,8 @@ class DemoKernelsTest {
             AtomicBoolean complete = new AtomicBoolean();
             primitive.onBinariesComplete(() -> complete.set(true));
             try (OpenClKernels kernels = engine.load(primitive)) {
-                assertEquals(new Verdict.Right(), kernel.verify(engine, kernels, Seed.random(kernel.name())));
-                assertEquals(new Verdict.Right(), kernel.verify(engine, kernels, Seed.random(kernel.name() + " again")));
+                assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name())));
+                assertEquals(new KernelCheckResult.Right(), kernel.verify(engine, kernels, TestSeed.random(kernel.name() + " again")));
             }
             assertTrue(complete.get(), "the announced launches were not all made: " + descriptor.launches());
             assertEquals(descriptor.entries(), Set.copyOf(primitive.kernels()), "the kernels of the program");

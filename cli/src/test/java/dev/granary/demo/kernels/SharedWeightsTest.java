@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.contract.Seed;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.testing.TestSeed;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -33,7 +33,7 @@ class SharedWeightsTest {
     void packedOnce() throws Exception {
         for (OpenClDevice device : devices()) {
             try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE); OpenClEngine engine = OpenClEngine.open(device)) {
-                assertEquals(new Verdict.Right(), use(engine, caches));
+                assertEquals(new KernelCheckResult.Right(), use(engine, caches));
                 assertEquals(1, caches.statistics().made());
                 assertEquals(SharedWeights.USES - 1, caches.statistics().reused());
                 assertEquals(4L * PackedMatrixMultiply.PACKED, caches.statistics().bytes());
@@ -47,7 +47,7 @@ class SharedWeightsTest {
         for (OpenClDevice device : devices()) {
             try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.parse("cpu:0;gpu:0").limits());
                     OpenClEngine engine = OpenClEngine.open(device)) {
-                assertEquals(new Verdict.Right(), use(engine, caches));
+                assertEquals(new KernelCheckResult.Right(), use(engine, caches));
                 assertEquals(SharedWeights.USES, caches.statistics().made());
             }
         }
@@ -58,16 +58,16 @@ class SharedWeightsTest {
     void seesWrongWeights() throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(devices().getFirst());
                 OpenClKernels kernels = engine.load(engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
-                Bench bench = new Bench(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
+                KernelHarness bench = new KernelHarness(engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
             OpenClBuffer zeros = bench.input(new float[PackedMatrixMultiply.PACKED]);
-            float[] weights = PackedMatrixMultiply.weights(Seed.random("weights"));
-            assertInstanceOf(Verdict.Wrong.class,
-                    PackedMatrixMultiply.multiply(bench, Seed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
+            float[] weights = PackedMatrixMultiply.weights(TestSeed.random("weights"));
+            assertInstanceOf(KernelCheckResult.Wrong.class,
+                    PackedMatrixMultiply.multiply(bench, TestSeed.random("inputs"), PackedMatrixMultiply.LINEAR, weights, zeros));
         }
     }
 
-    private static Verdict use(OpenClEngine engine, ConstantTensorCaches caches) throws Exception {
+    private static KernelCheckResult use(OpenClEngine engine, ConstantTensorCaches caches) throws Exception {
         return SharedWeights.use(engine, new OpenClConstants(caches, engine), descriptor -> engine.load(engine.create(descriptor)),
-                Seed.random("shared weights"));
+                TestSeed.random("shared weights"));
     }
 }

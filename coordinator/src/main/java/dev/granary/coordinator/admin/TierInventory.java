@@ -1,6 +1,6 @@
 package dev.granary.coordinator.admin;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.BucketConfig;
@@ -23,11 +23,11 @@ import java.util.function.Consumer;
  */
 public final class TierInventory implements AutoCloseable {
     private final PersistentCache cache;
-    private final Catalog catalog;
+    private final EntryCatalog catalog;
     private final String name;
     private final SilenceMonitor waits = new SilenceMonitor();
 
-    private <T extends PersistentCache & Catalog> TierInventory(T tier, String name) {
+    private <T extends PersistentCache & EntryCatalog> TierInventory(T tier, String name) {
         this.cache = tier;
         this.catalog = tier;
         this.name = name;
@@ -81,7 +81,7 @@ public final class TierInventory implements AutoCloseable {
      *
      * @throws IOException if the tier cannot be listed
      */
-    public void list(Consumer<Catalog.Listed> visitor) throws IOException {
+    public void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
         catalog.list(visitor);
     }
 
@@ -90,7 +90,7 @@ public final class TierInventory implements AutoCloseable {
      *
      * @throws IOException if the tier cannot be listed
      */
-    public List<Catalog.Listed> entries() throws IOException {
+    public List<EntryCatalog.Listed> entries() throws IOException {
         return entries(catalog);
     }
 
@@ -99,15 +99,15 @@ public final class TierInventory implements AutoCloseable {
      *
      * @throws IOException if it cannot be listed
      */
-    public static List<Catalog.Listed> entries(Catalog catalog) throws IOException {
-        List<Catalog.Listed> entries = new ArrayList<>();
+    public static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
+        List<EntryCatalog.Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
-        entries.sort(Comparator.comparingLong(Catalog.Listed::lastUsedMillis).reversed());
+        entries.sort(Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
         return entries;
     }
 
     /** Reads and verifies all of a listed entry, which may be used as long as {@code memory} lives. */
-    public LoadResult read(Catalog.Listed listed, Arena memory) {
+    public LoadResult read(EntryCatalog.Listed listed, Arena memory) {
         return EntryVerifier.read(catalog, listed, memory);
     }
 

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.admin;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
@@ -14,7 +14,7 @@ import java.util.function.Predicate;
 
 /** Reads and checks every listed entry, and counts what that finds. Not thread-safe. */
 public final class TierVerifier {
-    private final Map<Damage, Count> damaged = new EnumMap<>(Damage.class);
+    private final Map<DamageKind, Count> damaged = new EnumMap<>(DamageKind.class);
     private final List<Bad> bad = new ArrayList<>();
     private Count sound = Count.NONE;
     private Count unreadable = Count.NONE;
@@ -28,7 +28,7 @@ public final class TierVerifier {
         public static final Count NONE = new Count(0, 0);
 
         /** One entry more. */
-        public Count plus(Catalog.Listed listed) {
+        public Count plus(EntryCatalog.Listed listed) {
             return new Count(entries + 1, bytes + listed.bytes());
         }
     }
@@ -41,7 +41,7 @@ public final class TierVerifier {
      * @param detail where and how, for people
      * @param fate what became of it
      */
-    public record Bad(Catalog.Listed listed, String reason, String detail, Fate fate) {}
+    public record Bad(EntryCatalog.Listed listed, String reason, String detail, Fate fate) {}
 
     /** What became of an entry that is not sound. */
     public enum Fate {
@@ -52,12 +52,12 @@ public final class TierVerifier {
     }
 
     /** True for entries that another version of Granary wrote: they are that version's, and no damage. */
-    public static boolean isOtherVersion(Damage damage) {
-        return damage == Damage.TOO_OLD || damage == Damage.TOO_NEW;
+    public static boolean isOtherVersion(DamageKind damage) {
+        return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
     }
 
     /** How a kind of damage is called: {@code too old}. */
-    public static String name(Damage damage) {
+    public static String name(DamageKind damage) {
         return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
@@ -69,7 +69,7 @@ public final class TierVerifier {
      * @param repair takes a damaged entry away, and says whether it did
      * @param progress told the number of each entry before it is read
      */
-    public static TierVerifier all(Catalog catalog, List<Catalog.Listed> listed, Predicate<Catalog.Listed> repair, IntConsumer progress) {
+    public static TierVerifier all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, Predicate<EntryCatalog.Listed> repair, IntConsumer progress) {
         TierVerifier verifying = new TierVerifier();
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
@@ -80,7 +80,7 @@ public final class TierVerifier {
         return verifying;
     }
 
-    private void count(Catalog.Listed listed, LoadResult read, Predicate<Catalog.Listed> repair) {
+    private void count(EntryCatalog.Listed listed, LoadResult read, Predicate<EntryCatalog.Listed> repair) {
         switch (read) {
             case LoadResult.Hit _ -> sound = sound.plus(listed);
             case LoadResult.Absent _ -> {} // evicted meanwhile
@@ -105,7 +105,7 @@ public final class TierVerifier {
     }
 
     /** Damaged entries by kind, before any repair. */
-    public Count damaged(Damage damage) {
+    public Count damaged(DamageKind damage) {
         return damaged.getOrDefault(damage, Count.NONE);
     }
 
@@ -127,7 +127,7 @@ public final class TierVerifier {
     /** True where nothing damaged or unreadable is left. */
     public boolean isWell() {
         long left = unreadable.entries() - repaired.entries(); // only damaged ones are repaired
-        for (Map.Entry<Damage, Count> each : damaged.entrySet()) {
+        for (Map.Entry<DamageKind, Count> each : damaged.entrySet()) {
             left += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();
         }
         return left == 0;

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.admin;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.config.BucketConfig;
@@ -108,7 +108,7 @@ public final class Warmer implements AutoCloseable {
         Set<Sha256> hashes = new HashSet<>();
         long[] all = {0, 0};
         try {
-            local.list((Catalog.Listed listed) -> {
+            local.list((EntryCatalog.Listed listed) -> {
                 all[0]++;
                 all[1] += listed.bytes();
                 if (listed.namespace().equals(namespace)) {

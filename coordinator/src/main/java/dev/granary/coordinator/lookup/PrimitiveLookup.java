@@ -9,7 +9,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
@@ -49,7 +49,7 @@ public final class PrimitiveLookup {
     public record Found<P extends Primitive>(P primitive, PrimitiveSource source, OptionalInt layer) {}
 
     public <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(Engine<D, P> engine, D descriptor) throws CompileException {
-        StackRoom.require(); // else claims, marks and the stores' locks could be left halfway
+        StackReserve.require(); // else claims, marks and the stores' locks could be left halfway
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             counters.notCacheable.increment();

@@ -6,7 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.session.UploadOutbox;
@@ -261,7 +261,7 @@ final class UploadQueue implements AutoCloseable {
     /** True for what no bucket could take, with any rights. An entry that is not in memory any more was encoded before. */
     private static boolean isUnstorable(@Nullable Entry entry) {
         try {
-            return entry != null && EntryFormat.encodeParts(entry, Compression.NONE, PutId.NONE).isEmpty();
+            return entry != null && EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE).isEmpty();
         } catch (IllegalArgumentException e) {
             return true;
         }

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.transfer;
 
-import dev.granary.cache.Catalog;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.coordinator.admin.EntryVerifier;
 import dev.granary.coordinator.admin.TierVerifier;
@@ -34,10 +34,10 @@ public final class EntryExporter {
      * @param progress told the number of each entry before it is read
      * @throws IOException if the tree cannot be written; what was exported before stays
      */
-    public void all(Catalog catalog, List<Catalog.Listed> listed, IntConsumer progress) throws IOException {
+    public void all(EntryCatalog catalog, List<EntryCatalog.Listed> listed, IntConsumer progress) throws IOException {
         for (int i = 0; i < listed.size(); i++) {
             progress.accept(i);
-            Catalog.Listed next = listed.get(i);
+            EntryCatalog.Listed next = listed.get(i);
             try (Arena memory = Arena.ofConfined()) {
                 switch (EntryVerifier.read(catalog, next, memory)) {
                     case LoadResult.Hit(Entry entry) -> write(entry);

@@ -8,7 +8,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.TestFleet;
-import dev.granary.coordinator.admin.BucketTrial;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;

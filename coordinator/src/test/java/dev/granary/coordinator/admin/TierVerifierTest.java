@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class TierVerifierTest {
     private final TestEntries entries = new TestEntries("VerifyingTest");
     private final FakeCatalog catalog = new FakeCatalog();
-    private final List<Catalog.Listed> removed = new ArrayList<>();
+    private final List<EntryCatalog.Listed> removed = new ArrayList<>();
 
     private TierVerifier verify() {
         return TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {});
@@ -48,12 +48,12 @@ class TierVerifierTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Damage.class)
+    @EnumSource(DamageKind.class)
     @DisplayName("D6 each kind of damage is counted, named, and removed by a repair; entries of other versions stay (K11)")
-    void damage(Damage damage) {
+    void damage(DamageKind damage) {
         catalog.add(entries.entry(100));
-        Catalog.Listed bad = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
-        boolean isOther = damage == Damage.TOO_NEW || damage == Damage.TOO_OLD;
+        EntryCatalog.Listed bad = catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(damage, "for a test"));
+        boolean isOther = damage == DamageKind.TOO_NEW || damage == DamageKind.TOO_OLD;
         TierVerifier found = verify();
         assertEquals(new TierVerifier.Count(1, bad.bytes()), found.damaged(damage));
         assertEquals(List.of(new TierVerifier.Bad(bad, TierVerifier.name(damage), "for a test", TierVerifier.Fate.LEFT)), found.bad());
@@ -74,8 +74,8 @@ class TierVerifierTest {
                 KernelBinaries.of(new byte[] {1, 2}), Duration.ZERO, entry.contentHash(), Optional::empty)));
         catalog.add(TestEntries.OTHER_TARGET.path(), entry.id().hash(), new LoadResult.Hit(entry));
         TierVerifier found = verify();
-        assertEquals(1, found.damaged(Damage.CORRUPT).entries());
-        assertEquals(1, found.damaged(Damage.WRONG_KEY).entries());
+        assertEquals(1, found.damaged(DamageKind.CORRUPT).entries());
+        assertEquals(1, found.damaged(DamageKind.WRONG_KEY).entries());
         assertEquals(0, found.sound().entries());
     }
 
@@ -90,7 +90,7 @@ class TierVerifierTest {
         assertEquals(1, found.unreadable().entries());
         assertEquals("unreadable", found.bad().getFirst().reason());
         assertEquals(List.of(), removed);
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {3}), new LoadResult.Damaged(Damage.CORRUPT, ""));
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {3}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
         assertEquals(0, verify().repaired().entries());
         assertFalse(verify().isWell());
     }
@@ -98,7 +98,7 @@ class TierVerifierTest {
     @Test
     @DisplayName("A damaged entry that a repair removed does not make up for one that cannot be read")
     void repairedAndUnreadable() {
-        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(Damage.CORRUPT, ""));
+        catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Damaged(DamageKind.CORRUPT, ""));
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {2}), new LoadResult.Unavailable("the disk is broken"));
         assertFalse(repair().isWell());
     }

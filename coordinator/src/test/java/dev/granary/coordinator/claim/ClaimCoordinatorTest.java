@@ -10,7 +10,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeClaims;
 import dev.granary.coordinator.FakeTime;
@@ -18,6 +17,7 @@ import dev.granary.coordinator.claim.ClaimCoordinator.Outcome;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +35,7 @@ class ClaimCoordinatorTest {
 
     private final FakeClaims claims = new FakeClaims();
     private final FakeTime time = new FakeTime();
-    private final SplittableRandom random = Seed.random("ClaimWaitTest");
+    private final SplittableRandom random = TestSeed.random("ClaimWaitTest");
     private final List<Runnable> afterGrace = new ArrayList<>();
     private final LookupCounters counters = new LookupCounters();
     private final ClaimCoordinator wait =

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
@@ -65,7 +65,7 @@ class LayeredLookupTest {
     private static List<Integer> holdings(List<BucketConfig> buckets) throws Exception {
         return buckets.stream().map(bucket -> {
             try (TierInventory inventory = TierInventory.ofBucket(bucket)) {
-                List<Catalog.Listed> entries = inventory.entries();
+                List<EntryCatalog.Listed> entries = inventory.entries();
                 return entries.size();
             } catch (Exception e) {
                 throw new IllegalStateException(e);

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.DisplayName;
@@ -81,7 +81,7 @@ class LookupTimeBudgetTest {
     @ValueSource(longs = {130, 800, 10_000})
     @DisplayName("R23 so it is where compile times differ by a factor of a thousand")
     void differentKernels(long latencyMillis) {
-        RandomGenerator random = Seed.random("WorthTest");
+        RandomGenerator random = TestSeed.random("WorthTest");
         long withoutCache = 0;
         for (int i = 0; i < KERNELS; i++) {
             long compile = (long) (10 * MILLIS * Math.pow(1000, Math.pow(random.nextDouble(), 4)));

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.TierStatistics;
@@ -197,7 +197,7 @@ class PrimitiveLookupTest {
             assertEquals(1, granary.statistics().local().stored());
             TierStatistics.Snapshot counted = granary.statistics().layers().getFirst().results();
             assertEquals(mood == FakeBucket.Mood.IS_DOWN ? 1 : 0, counted.unavailable());
-            assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(Damage.TRUNCATED, 1L) : Map.of(), counted.damaged());
+            assertEquals(mood == FakeBucket.Mood.IS_DAMAGED ? Map.of(DamageKind.TRUNCATED, 1L) : Map.of(), counted.damaged());
             assertEquals(mood == FakeBucket.Mood.REFUSES_WRITES ? 1 : 0, counted.refused());
             assertEquals(1, granary.statistics().leftForLater(), "a refusal may pass, too");
         }

@@ -3,7 +3,7 @@ package dev.granary.coordinator.toml;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
@@ -14,7 +14,7 @@ class TomlFileTest {
     @Test
     @DisplayName("F9 all from the first pair of slashes to the last @ is left out of a message")
     void credentials() {
-        SplittableRandom random = Seed.random("credentials");
+        SplittableRandom random = TestSeed.random("credentials");
         for (int i = 0; i < 2000; i++) {
             StringBuilder text = new StringBuilder();
             for (int left = random.nextInt(12); left > 0; left--) {

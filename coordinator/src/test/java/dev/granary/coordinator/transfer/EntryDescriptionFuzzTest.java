@@ -8,7 +8,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 import java.time.Duration;
@@ -34,7 +34,7 @@ class EntryDescriptionFuzzTest {
             EntryDescription read = EntryDescription.parse(new String(bytes, UTF_8));
             EntryMetadata metadata = read.metadata().orElseGet(() -> odd.metadata().orElseThrow());
             Entry stored = Entry.of(entry.id(), entry.binaries(), read.compileTime(), metadata);
-            EntryFormat.encode(stored, Compression.NONE, PutId.NONE);
+            EntryFormat.encode(stored, Compression.NONE, WriteAttemptId.NONE);
             EntryDescription again = EntryDescription.parse(EntryDescription.text(stored));
             assertEquals(new EntryDescription(read.compileTime(), stored.contentHash(), List.of(40L), Optional.of(metadata)), again);
         }).words(List.of(": ", "\n", "\r", "\\u0000", "\\ud800", "\\udc00", "\\", "created-at: +292278995-01-01T00:00:00Z\n", "created-at: -1000000000-01-01T00:00:00Z\n",

@@ -8,7 +8,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
 import java.nio.file.Files;
@@ -45,7 +45,7 @@ class TreeFuzzTest {
             FileFuzzer.run(file, FuzzTarget.of("tree " + file.getFileName(), List.of(sound.get(i)), bytes -> {
                 TreeReader tree = TreeReader.from(root);
                 tree.all(entry -> {
-                    EntryFormat.encode(entry, Compression.NONE, PutId.NONE);
+                    EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
                     return new StoreResult.Stored(1);
                 }, _ -> {});
                 assertTrue(tree.stored() >= 1, tree.problems()::toString);

@@ -6,18 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.MemoryStore;
+import dev.granary.cache.contract.InMemoryCache;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.coordinator.FakeCatalog;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -37,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The plain tree: what goes out comes back, and what is wrong with a tree is told and not stored. */
 class TreeTest {
     private final TestEntries entries = new TestEntries("TreeTest");
-    private final MemoryStore store = new MemoryStore(MemoryStore.OtherContent.KEEP_FIRST);
+    private final InMemoryCache store = new InMemoryCache(InMemoryCache.OtherContent.KEEP_FIRST);
     private final Path root;
 
     TreeTest(@TempDir Path directory) {
@@ -95,7 +95,7 @@ class TreeTest {
         }
         TreeReader tree = TreeReader.from(root);
         tree.all(entry -> {
-            assertTrue(EntryFormat.encode(entry, Compression.NONE, PutId.NONE).length > 0);
+            assertTrue(EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE).length > 0);
             return store.store(entry);
         }, _ -> {});
         assertEquals(all.length, tree.stored(), tree.problems()::toString);
@@ -245,7 +245,7 @@ class TreeTest {
     void damagedEntries() throws Exception {
         FakeCatalog catalog = new FakeCatalog();
         catalog.add(entries.entry(10));
-        for (Damage damage : List.of(Damage.CORRUPT, Damage.TOO_NEW)) {
+        for (DamageKind damage : List.of(DamageKind.CORRUPT, DamageKind.TOO_NEW)) {
             catalog.add(TestEntries.TARGET.path(), Sha256.of(damage.name().getBytes(UTF_8)), new LoadResult.Damaged(damage, "for a test"));
         }
         catalog.add(TestEntries.TARGET.path(), Sha256.of(new byte[] {1}), new LoadResult.Unavailable("the disk is broken"));

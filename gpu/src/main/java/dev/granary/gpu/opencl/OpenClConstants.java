@@ -1,8 +1,8 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantFactory;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
-import dev.granary.cache.constant.ConstantMaker;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
 
@@ -42,8 +42,8 @@ public final class OpenClConstants {
      * @throws IllegalArgumentException if the maker's buffer is another engine's or of another size
      * @throws IllegalStateException if the engine is closed, or if making the tensor turns out to need the tensor itself
      */
-    public <E extends Exception> Constant<OpenClBuffer> get(Object key, long bytes, ConstantMaker<OpenClBuffer, E> maker) throws E {
-        Constant<OpenClBuffer> constant = cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
+    public <E extends Exception> ConstantHold<OpenClBuffer> get(Object key, long bytes, ConstantFactory<OpenClBuffer, E> maker) throws E {
+        ConstantHold<OpenClBuffer> constant = cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
         try {
             engine.use().close();
         } catch (IllegalStateException e) {

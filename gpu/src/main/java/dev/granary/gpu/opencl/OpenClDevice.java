@@ -29,7 +29,7 @@ public final class OpenClDevice {
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
-        DriverAnswers answers = DriverAnswers.ask(binding, platform, handle);
+        DeviceInfo answers = DeviceInfo.ask(binding, platform, handle);
         boolean isProcessor = (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
         return new OpenClDevice(binding, platform, handle, OpenClTargets.targetOf(answers), answers.deviceName(), answers.platformName(),
                 isProcessor ? EngineKind.CPU : EngineKind.GPU, 0);

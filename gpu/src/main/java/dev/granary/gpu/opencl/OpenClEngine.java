@@ -6,7 +6,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
@@ -36,20 +36,20 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final ClBinding binding;
     private final long context;
     private final long queue;
-    private final Programs programs;
+    private final ProgramBuilder programs;
     private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet(); // those that hold tensors of this context
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
-    private final EngineUse use = lock.readLock()::unlock;
+    private final EngineLease use = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
     private final ReentrantLock closing = new ReentrantLock(); // held by the one who closes
-    private final KeptPrimitives kept = new KeptPrimitives(this);
+    private final EnginePrograms kept = new EnginePrograms(this);
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
         this.binding = binding;
         this.context = binding.createContext(device.handle());
-        this.programs = new Programs(binding, context, device.handle());
+        this.programs = new ProgramBuilder(binding, context, device.handle());
         try {
             this.queue = binding.createQueue(context, device.handle());
         } catch (OpenClException | Error e) {
@@ -143,7 +143,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
             try (var _ = use()) {
-                Programs.Restored restored = programs.restore(descriptor, binaries.binary(0));
+                ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
                 if (restored.origin() == Primitive.Origin.RESTORED) {
                     return handle(restored.program());
                 }
@@ -188,7 +188,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     @Override
     public void close() {
-        StackRoom.require();
+        StackReserve.require();
         closing.lock();
         try {
             if (!refuseUse()) {
@@ -245,7 +245,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     /** Does something short before this engine can close; nothing where it is closed already. */
     private void ifOpen(Runnable action) {
-        StackRoom.requireLittle();
+        StackReserve.requireLittle();
         lock.readLock().lock();
         try {
             if (!isClosed) {
@@ -261,8 +261,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      *
      * @throws IllegalStateException if the engine is closed
      */
-    EngineUse use() {
-        EngineUse started = useEvenIfClosed();
+    EngineLease use() {
+        EngineLease started = useEvenIfClosed();
         if (isClosed) {
             started.close();
             throw closed();
@@ -271,8 +271,8 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /** Keeps the engine from closing, without asking whether it is closed already. */
-    EngineUse useEvenIfClosed() {
-        StackRoom.requireLittle(); // else the use could not be ended, and closing would wait for ever
+    EngineLease useEvenIfClosed() {
+        StackReserve.requireLittle(); // else the use could not be ended, and closing would wait for ever
         lock.readLock().lock();
         return use;
     }
@@ -308,17 +308,17 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
                 return KernelBinaries.none();
             }
             Supplier<MemorySegment> taking = () -> binding.programBinary(program.program());
-            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> FixedGroups.take(taking)) : taking.get();
+            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(taking)) : taking.get();
             return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
         }
     }
 
     private OpenClPrimitive restore(KernelDescriptor descriptor, KernelBinaries binaries) throws RestoreException {
-        Programs.Restored restored = programs.restore(descriptor, binaries.binary(0));
+        ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
         return OpenClPrimitive.restored(descriptor, restored.origin(), handle(restored.program()), binaries);
     }
 
-    private ProgramHandle handle(Programs.Built built) {
+    private ProgramHandle handle(ProgramBuilder.Built built) {
         return new ProgramHandle(this, built.program(), built.kernels());
     }
 

@@ -1,7 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.LiveKernels;
+import dev.granary.gpu.LoadedKernels;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -17,7 +17,7 @@ import java.util.Set;
  * The resource of a primitive in one engine: its live kernels, ready to be launched. Made by {@link OpenClEngine#load}, held by the caller,
  * freed by {@link #close()} or with the engine. For one thread at a time: arguments are state of a kernel.
  */
-public final class OpenClKernels implements LiveKernels {
+public final class OpenClKernels implements LoadedKernels {
     private final OpenClEngine engine;
     private final OpenClPrimitive primitive;
     private final ProgramHandle program;
@@ -72,7 +72,7 @@ public final class OpenClKernels implements LiveKernels {
                 setArgument(live.handle.get(), i, arguments[i], held);
             }
             if (live.hasFixedGroup) {
-                FixedGroups.launch(() -> launch(live, geometry));
+                PoclLaunchLock.launch(() -> launch(live, geometry));
             } else {
                 launch(live, geometry);
             }

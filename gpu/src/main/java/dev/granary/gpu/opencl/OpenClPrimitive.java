@@ -3,7 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
@@ -27,7 +27,7 @@ public final class OpenClPrimitive implements Primitive {
     private final KernelDescriptor descriptor;
     private final Origin origin;
     private final List<String> kernels;
-    private final CompletionWatch completion;
+    private final BinaryReadiness completion;
     private final ReentrantLock taking = new ReentrantLock();
     private @Nullable ProgramHandle program; // guarded by this
     private @Nullable KernelBinaries binaries; // guarded by this
@@ -56,7 +56,7 @@ public final class OpenClPrimitive implements Primitive {
         this.program = program;
         // A recompiled program has new code inside the driver: that is what is worth taking.
         this.binaries = origin == Origin.RECOMPILED ? null : binaries;
-        CompletionWatch watch = CompletionWatch.of(descriptor, kernels);
+        BinaryReadiness watch = BinaryReadiness.of(descriptor, kernels);
         this.completion = origin == Origin.COMPILED ? watch : watch.completed();
         this.ownReference = CLEANER.register(this, program::release);
     }
@@ -81,7 +81,7 @@ public final class OpenClPrimitive implements Primitive {
      * driver hands out none, or where the engine was closed before they were taken.
      */
     KernelBinaries binariesForEngines() {
-        StackRoom.require(); // a lock that is not let go would stop all others
+        StackReserve.require(); // a lock that is not let go would stop all others
         taking.lock(); // not the monitor: asking the driver may take as long as compiling, and others load meanwhile
         try {
             return takenOrTake();

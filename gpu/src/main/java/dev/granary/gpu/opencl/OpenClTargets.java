@@ -15,7 +15,7 @@ import java.util.Locale;
 final class OpenClTargets {
     private OpenClTargets() {}
 
-    static Target targetOf(DriverAnswers answers) {
+    static Target targetOf(DeviceInfo answers) {
         String platform = answers.platformName().toLowerCase(Locale.ROOT);
         if (platform.contains("portable computing language")) {
             return target(DriverTraits.POCL, withoutPreamble(answers.deviceVersion()), withoutPreamble(answers.platformVersion()));

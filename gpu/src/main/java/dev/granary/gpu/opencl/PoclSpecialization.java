@@ -1,6 +1,6 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.build.StackRoom;
+import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -52,7 +52,7 @@ final class PoclSpecialization {
 
     /** Runs {@code takeBinary} such that the binary covers the geometries if the driver lets it, beside what the environment asks for. */
     static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
-        StackRoom.require(); // a lock that is not let go would stop all others
+        StackReserve.require(); // a lock that is not let go would stop all others
         Set<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
             return takeBinary.get();

@@ -17,15 +17,15 @@ public final class DevicesProgram {
         OpenClEngine second = OpenClEngine.open(devices.get(1));
         System.out.println("target0=" + first.target().device());
         System.out.println("target1=" + second.target().device());
-        OpenClPrimitive one = first.create(Samples.builder(first.target()).build());
-        OpenClPrimitive other = second.create(Samples.builder(second.target()).build());
+        OpenClPrimitive one = first.create(SampleKernels.builder(first.target()).build());
+        OpenClPrimitive other = second.create(SampleKernels.builder(second.target()).build());
         System.out.println("sameBinaries=" + one.getBinaries(BinaryKind.KERNEL).equals(other.getBinaries(BinaryKind.KERNEL)));
         for (OpenClEngine engine : List.of(first, second)) {
             OpenClPrimitive own = engine == first ? one : other;
             OpenClPrimitive restored = engine.create(own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (OpenClKernels kernels = engine.load(restored)) {
                 System.out.println("result" + (engine == first ? 0 : 1) + "="
-                        + Arrays.hashCode(Samples.reverse(engine, kernels, Samples.SMALL_GROUPS)));
+                        + Arrays.hashCode(SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS)));
             }
         }
         System.out.println("offered=" + offer(second, one));

@@ -27,17 +27,17 @@ class DevicesTest {
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
         List<OpenClDevice> parts = device.split(1);
         assertEquals(device.computeUnits(), parts.size());
-        KernelDescriptor descriptor = Samples.builder(device.target()).build();
+        KernelDescriptor descriptor = SampleKernels.builder(device.target()).build();
         try (OpenClEngine whole = OpenClEngine.open(device); OpenClEngine part = OpenClEngine.open(parts.getFirst())) {
             assertEquals(whole.target(), part.target());
-            assertEquals(descriptor.getId(), Samples.builder(part.target()).build().getId());
+            assertEquals(descriptor.getId(), SampleKernels.builder(part.target()).build().getId());
             OpenClPrimitive built = whole.create(descriptor);
             OpenClPrimitive restored = part.create(descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (OpenClKernels kernels = part.load(restored)) {
-                Samples.checkReverse(part, kernels, Samples.SMALL_GROUPS);
+                SampleKernels.checkReverse(part, kernels, SampleKernels.SMALL_GROUPS);
             }
             try (OpenClKernels kernels = part.load(built)) {
-                Samples.checkReverse(part, kernels, Samples.SMALL_GROUPS);
+                SampleKernels.checkReverse(part, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
     }
@@ -50,7 +50,7 @@ class DevicesTest {
         // PoCL names the kind of its device in the device version: pthread and basic differ although they generate code for one CPU.
         assertNotEquals(Child.value(output, "target0"), Child.value(output, "target1"));
         assertEquals(1, output.lines().filter(line -> line.startsWith("target") && line.contains("basic-")).count(), output);
-        String expected = String.valueOf(Arrays.hashCode(Samples.reversed(Samples.SMALL_GROUPS, 2)));
+        String expected = String.valueOf(Arrays.hashCode(SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 2)));
         assertEquals(expected, Child.value(output, "result0"));
         assertEquals(expected, Child.value(output, "result1"));
         assertEquals("IllegalArgumentException", Child.value(output, "offered"));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** Primitives that outlive their engine: compiled once, loaded into engines that open and close. */
 @NeedsPocl
 class EngineReopenedTest {
-    private final SpiedDriver driver = new SpiedDriver();
+    private final SpyDriver driver = new SpyDriver();
     private final AtomicInteger compiledAgain = new AtomicInteger();
     private WeakReference<OpenClEngine> opened = new WeakReference<>(null);
 
@@ -37,7 +37,7 @@ class EngineReopenedTest {
     }
 
     private static KernelDescriptor.Builder sample(OpenClEngine engine) {
-        return Samples.builder(engine.target());
+        return SampleKernels.builder(engine.target());
     }
 
     private OpenClPrimitive createAndClose(boolean isCacheable) throws Exception {
@@ -53,7 +53,7 @@ class EngineReopenedTest {
 
     private void runInNewEngine(OpenClPrimitive primitive) throws Exception {
         try (OpenClEngine engine = driver.open(); OpenClKernels kernels = engine.load(primitive)) {
-            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+            SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
 
@@ -90,8 +90,8 @@ class EngineReopenedTest {
         try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
             OpenClPrimitive primitive = first.create(sample(first).build());
             try (OpenClKernels here = first.load(primitive); OpenClKernels there = second.load(primitive)) {
-                Samples.checkReverse(first, here, Samples.SMALL_GROUPS);
-                Samples.checkReverse(second, there, Samples.SMALL_GROUPS);
+                SampleKernels.checkReverse(first, here, SampleKernels.SMALL_GROUPS);
+                SampleKernels.checkReverse(second, there, SampleKernels.SMALL_GROUPS);
             }
         }
         assertEquals(1, driver.compiles());
@@ -125,7 +125,7 @@ class EngineReopenedTest {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 3; j++) {
                     try (OpenClKernels kernels = engine.load(primitive)) {
-                        Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+                        SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
                     }
                 }
             }
@@ -185,8 +185,8 @@ class EngineReopenedTest {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 10; j++) {
                     try (OpenClKernels one = engine.load(primitive); OpenClKernels other = engine.load(primitive)) {
-                        Samples.checkReverse(engine, one, Samples.SMALL_GROUPS);
-                        Samples.checkReverse(engine, other, Samples.SMALL_GROUPS);
+                        SampleKernels.checkReverse(engine, one, SampleKernels.SMALL_GROUPS);
+                        SampleKernels.checkReverse(engine, other, SampleKernels.SMALL_GROUPS);
                     }
                     assertEquals(List.of(0L, 1L), List.of(driver.alive("kernel"), driver.alive("program")));
                 }
@@ -208,7 +208,7 @@ class EngineReopenedTest {
                 ends.add(threads.submit(() -> {
                     for (int i = 0; i < 5; i++) {
                         try (OpenClKernels kernels = shared.load(primitive)) {
-                            Samples.checkReverse(shared, kernels, Samples.SMALL_GROUPS);
+                            SampleKernels.checkReverse(shared, kernels, SampleKernels.SMALL_GROUPS);
                         } catch (IllegalStateException e) {
                             assertTrue(String.valueOf(e.getMessage()).contains("closed"), e.getMessage());
                         } finally {

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.Constant;
+import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCaches;
@@ -117,10 +117,10 @@ class OpenClConstantsTest {
         try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add");
                 OpenClKernels multiply = load(engine, "multiply")) {
             for (int execution = 0; execution < 3; execution++) {
-                try (Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                try (ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
                     check(engine, add, "add", weights.buffer(), 1);
                 }
-                try (Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
+                try (ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
                     check(engine, multiply, "multiply", weights.buffer(), 1);
                 }
             }
@@ -138,7 +138,7 @@ class OpenClConstantsTest {
         try (OpenClKernels packing = load(engine, "pack"); ExecutorService threads = Executors.newFixedThreadPool(8)) {
             Callable<Boolean> use = () -> {
                 try (OpenClKernels own = load(engine, "add");
-                        Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
+                        ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
                             makings.incrementAndGet();
                             return pack(engine, packing, 3);
                         })) {
@@ -161,19 +161,19 @@ class OpenClConstantsTest {
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
             OpenClConstants others = new OpenClConstants(caches, other);
             assertSame(constants.cache(), others.cache());
-            try (Constant<OpenClBuffer> mine = constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE));
-                    Constant<OpenClBuffer> theirs = others.get("w", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+            try (ConstantHold<OpenClBuffer> mine = constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE));
+                    ConstantHold<OpenClBuffer> theirs = others.get("w", MEGABYTE, () -> other.buffer(MEGABYTE))) {
                 assertNotSame(mine.buffer(), theirs.buffer());
                 assertTrue(mine.isCached() && theirs.isCached());
             }
-            try (Constant<OpenClBuffer> third = others.get("third", MEGABYTE, () -> other.buffer(MEGABYTE))) {
+            try (ConstantHold<OpenClBuffer> third = others.get("third", MEGABYTE, () -> other.buffer(MEGABYTE))) {
                 assertFalse(third.isCached(), "the device is full");
             }
             assertEquals(2, buffers());
         }
         assertEquals(1, buffers(), "the closed engine's tensor is gone, this one's is not");
         assertEquals(MEGABYTE, constants.cache().getSize());
-        try (Constant<OpenClBuffer> third = constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
+        try (ConstantHold<OpenClBuffer> third = constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
             assertTrue(third.isCached(), "there is room again");
         }
     }
@@ -219,7 +219,7 @@ class OpenClConstantsTest {
         caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
         List<String> told = new ArrayList<>();
         try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add")) {
-            Constant<OpenClBuffer> old = constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
+            ConstantHold<OpenClBuffer> old = constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
             old.onEviction(() -> told.add("old"));
             constants.get("new", MEGABYTE, () -> pack(engine, packing, 2)).close();
             assertEquals(List.of("old"), told);
@@ -235,7 +235,7 @@ class OpenClConstantsTest {
     @DisplayName("M15 a closed engine takes its tensors along, in use or not; their holders are told, and using them is an error and no crash")
     void engineCloses() throws Exception {
         List<String> told = new ArrayList<>();
-        Constant<OpenClBuffer> held = constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
+        ConstantHold<OpenClBuffer> held = constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
         constants.get("free", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         held.onEviction(() -> {
             told.add("cached " + held.isCached());
@@ -255,7 +255,7 @@ class OpenClConstantsTest {
         CountDownLatch made = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
         try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
-            Future<Constant<OpenClBuffer>> making = threads.submit(() -> constants.get("w", MEGABYTE, () -> {
+            Future<ConstantHold<OpenClBuffer>> making = threads.submit(() -> constants.get("w", MEGABYTE, () -> {
                 OpenClBuffer buffer = engine.buffer(MEGABYTE);
                 made.countDown();
                 closed.await();
@@ -294,7 +294,7 @@ class OpenClConstantsTest {
             }));
             assertEquals(0, buffers());
             try (OpenClKernels add = load(engine, "add");
-                    Constant<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
+                    ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
                 check(engine, add, "add", weights.buffer(), 5);
             }
         }
@@ -329,7 +329,7 @@ class OpenClConstantsTest {
                             OpenClConstants mine = new OpenClConstants(caches, own);
                             for (int use = 0; use < 6; use++) {
                                 int key = (first + use) % 3;
-                                Constant<OpenClBuffer> weights = mine.get(key, MEGABYTE, () -> pack(own, packing, key));
+                                ConstantHold<OpenClBuffer> weights = mine.get(key, MEGABYTE, () -> pack(own, packing, key));
                                 weights.onEviction(evictions::incrementAndGet);
                                 check(own, add, "add", weights.buffer(), key);
                                 if (use % 3 != 0) { // the others are freed with the engine

@@ -32,7 +32,7 @@ class OpenClEngineTest {
     }
 
     private KernelDescriptor.Builder sample() {
-        return Samples.builder(engine.target());
+        return SampleKernels.builder(engine.target());
     }
 
     @Test
@@ -51,7 +51,7 @@ class OpenClEngineTest {
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
         for (int i = 0; i < 2; i++) { // the second load is from the binaries
             try (OpenClKernels kernels = engine.load(restored)) {
-                Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+                SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
         assertEquals(1, spy.count("createProgramWithSource"));
@@ -61,17 +61,17 @@ class OpenClEngineTest {
     @DisplayName("N2 two kernels' binaries never mix")
     void twoPrograms() throws Exception {
         OpenClPrimitive two = engine.create(sample().build());
-        OpenClPrimitive three = engine.create(Samples.builder(engine.target()).options("-DFACTOR=3").build());
+        OpenClPrimitive three = engine.create(SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
         KernelBinaries ofThree = three.getBinaries(BinaryKind.KERNEL);
         KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
         OpenClPrimitive againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
         OpenClPrimitive againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
         try (OpenClKernels kernelsTwo = engine.load(againTwo); OpenClKernels kernelsThree = engine.load(againThree)) {
-            float[] expected = Samples.reversed(Samples.SMALL_GROUPS, 3);
-            assertArrayEquals(expected, Samples.reverse(engine, kernelsThree, Samples.SMALL_GROUPS));
-            Samples.checkReverse(engine, kernelsTwo, Samples.SMALL_GROUPS);
-            assertEquals(2, Samples.shift(engine, kernelsTwo)[0]);
-            assertEquals(3, Samples.shift(engine, kernelsThree)[0]);
+            float[] expected = SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 3);
+            assertArrayEquals(expected, SampleKernels.reverse(engine, kernelsThree, SampleKernels.SMALL_GROUPS));
+            SampleKernels.checkReverse(engine, kernelsTwo, SampleKernels.SMALL_GROUPS);
+            assertEquals(2, SampleKernels.shift(engine, kernelsTwo)[0]);
+            assertEquals(3, SampleKernels.shift(engine, kernelsThree)[0]);
         }
     }
 
@@ -87,7 +87,7 @@ class OpenClEngineTest {
         assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
         RestoreException empty = assertThrows(RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
         assertTrue(String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"), empty.getMessage());
-        KernelDescriptor foreign = Samples.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
+        KernelDescriptor foreign = SampleKernels.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
         assertThrows(IllegalArgumentException.class, () -> engine.create(foreign, one, BinaryKind.KERNEL));
         assertThrows(IllegalArgumentException.class, () -> engine.create(foreign));
         assertEquals(0, spy.count("createProgramWithBinary"));
@@ -103,7 +103,7 @@ class OpenClEngineTest {
         assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
         for (int i = 0; i < 2; i++) {
             try (OpenClKernels kernels = engine.load(primitive)) {
-                Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+                SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
         assertEquals(0, spy.count("programBinary"));
@@ -117,7 +117,7 @@ class OpenClEngineTest {
             primitive = first.create(sample().build());
         }
         try (OpenClKernels kernels = engine.load(primitive)) {
-            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+            SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
 
@@ -125,19 +125,19 @@ class OpenClEngineTest {
     @DisplayName("N5 binaries are asked for after kernels exist, and are complete exactly after the last announced launch")
     void rightMoment() throws Exception {
         OpenClPrimitive primitive = engine.create(
-                sample().launch("reverse", Samples.SMALL_GROUPS).launch("shift", Samples.SMALL_GROUPS).build());
+                sample().launch("reverse", SampleKernels.SMALL_GROUPS).launch("shift", SampleKernels.SMALL_GROUPS).build());
         AtomicInteger complete = new AtomicInteger();
         primitive.onBinariesComplete(() -> {
             complete.incrementAndGet();
             primitive.getBinaries(BinaryKind.KERNEL);
         });
         try (OpenClKernels kernels = engine.load(primitive)) {
-            Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
-            Samples.checkReverse(engine, kernels, Samples.LARGE_GROUPS);
+            SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
+            SampleKernels.checkReverse(engine, kernels, SampleKernels.LARGE_GROUPS);
             assertEquals(0, complete.get());
-            Samples.shift(engine, kernels);
+            SampleKernels.shift(engine, kernels);
             assertEquals(1, complete.get());
-            Samples.shift(engine, kernels);
+            SampleKernels.shift(engine, kernels);
             assertEquals(1, complete.get());
         }
         List<String> calls = spy.calls;
@@ -181,7 +181,7 @@ class OpenClEngineTest {
             OpenClPrimitive primitive = other.create(sample().build());
             for (int i = 0; i < 3; i++) {
                 try (OpenClKernels kernels = other.load(primitive)) {
-                    Samples.checkReverse(other, kernels, Samples.SMALL_GROUPS);
+                    SampleKernels.checkReverse(other, kernels, SampleKernels.SMALL_GROUPS);
                 }
                 assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
             }

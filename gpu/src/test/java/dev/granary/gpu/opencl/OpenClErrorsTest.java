@@ -110,33 +110,33 @@ class OpenClErrorsTest {
     @Test
     @DisplayName("What is closed says so; closing twice is nothing")
     void closed() throws Exception {
-        OpenClPrimitive primitive = engine.create(Samples.builder(engine.target()).build());
+        OpenClPrimitive primitive = engine.create(SampleKernels.builder(engine.target()).build());
         OpenClKernels kernels = engine.load(primitive);
         OpenClBuffer buffer = engine.buffer(4);
         kernels.close();
         kernels.close();
         buffer.close();
         buffer.close();
-        assertSays(IllegalStateException.class, "kernels are closed", () -> kernels.launch("shift", Samples.SMALL_GROUPS));
+        assertSays(IllegalStateException.class, "kernels are closed", () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS));
         assertSays(IllegalStateException.class, "buffer is closed", () -> buffer.write(new int[1]));
     }
 
     @Test
     @DisplayName("Closing the engine closes what it made; what is called afterwards is an exception, not a crash")
     void engineClosed() throws Exception {
-        KernelDescriptor descriptor = Samples.builder(engine.target()).build();
+        KernelDescriptor descriptor = SampleKernels.builder(engine.target()).build();
         OpenClPrimitive primitive = engine.create(descriptor);
         OpenClKernels kernels = engine.load(primitive);
-        Samples.checkReverse(engine, kernels, Samples.SMALL_GROUPS);
+        SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         OpenClBuffer buffer = engine.buffer(4);
         engine.close();
         engine.close();
         assertEquals(Map.of(), spy.alive(), "all is released with the engine");
         for (Callable<?> call : java.util.List.<Callable<?>>of(() -> engine.create(descriptor), () -> engine.load(primitive),
-                () -> engine.buffer(4), () -> engine.bufferOf(new int[1]), () -> Samples.reverse(engine, kernels, Samples.SMALL_GROUPS))) {
+                () -> engine.buffer(4), () -> engine.bufferOf(new int[1]), () -> SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS))) {
             assertThrows(IllegalStateException.class, call::call);
         }
-        assertSays(IllegalStateException.class, "is closed", () -> kernels.launch("shift", Samples.SMALL_GROUPS, buffer, buffer));
+        assertSays(IllegalStateException.class, "is closed", () -> kernels.launch("shift", SampleKernels.SMALL_GROUPS, buffer, buffer));
         assertSays(IllegalStateException.class, "is closed", () -> buffer.read(new int[1]));
         assertTrue(primitive.getBinaries(dev.granary.cache.BinaryKind.KERNEL).isEmpty());
         kernels.close();

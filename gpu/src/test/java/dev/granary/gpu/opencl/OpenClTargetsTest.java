@@ -18,7 +18,7 @@ class OpenClTargetsTest {
     private static final String NONE = Target.UNKNOWN;
 
     private static Target target(String... answers) {
-        return OpenClTargets.targetOf(new DriverAnswers(answers[0], answers[1], answers[2], answers[3], answers[4], answers[5], answers[6],
+        return OpenClTargets.targetOf(new DeviceInfo(answers[0], answers[1], answers[2], answers[3], answers[4], answers[5], answers[6],
                 answers[7]));
     }
 

@@ -45,7 +45,7 @@ class RestoreInNewProcessTest {
     }
 
     private static void assertResult(String output, long size) {
-        assertEquals(String.valueOf(Arrays.hashCode(Samples.reversed(Geometry.of(Samples.COUNT).local(size), 2))),
+        assertEquals(String.valueOf(Arrays.hashCode(SampleKernels.reversed(Geometry.of(SampleKernels.COUNT).local(size), 2))),
                 Child.value(output, "result" + size));
     }
 

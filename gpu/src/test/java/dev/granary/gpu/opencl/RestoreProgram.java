@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Restores {@link Samples} from a file in a process of its own, launches {@code reverse} in the geometries given, prints results and times. */
+/** Restores {@link SampleKernels} from a file in a process of its own, launches {@code reverse} in the geometries given, prints results and times. */
 public final class RestoreProgram {
     private RestoreProgram() {}
 
@@ -18,9 +18,9 @@ public final class RestoreProgram {
     public static void main(String[] arguments) throws Exception {
         OpenClDevice device = OpenCl.devices().getFirst();
         List<Geometry> geometries = new ArrayList<>();
-        KernelDescriptor.Builder builder = Samples.builder(device.target());
+        KernelDescriptor.Builder builder = SampleKernels.builder(device.target());
         for (String size : Arrays.asList(arguments).subList(2, arguments.length)) {
-            geometries.add(Geometry.of(Samples.COUNT).local(Long.parseLong(size)));
+            geometries.add(Geometry.of(SampleKernels.COUNT).local(Long.parseLong(size)));
         }
         if (arguments[1].equals("announced")) {
             geometries.forEach(geometry -> builder.launch("reverse", geometry));
@@ -34,7 +34,7 @@ public final class RestoreProgram {
             try (OpenClKernels kernels = engine.load(primitive)) {
                 for (Geometry geometry : geometries) {
                     System.out.println("result" + geometry.local().getFirst() + "="
-                            + Arrays.hashCode(Samples.reverse(engine, kernels, geometry)));
+                            + Arrays.hashCode(SampleKernels.reverse(engine, kernels, geometry)));
                 }
                 System.out.println("restoreMicros=" + (restored - start) / 1000);
                 System.out.println("launchMicros=" + kernels.firstLaunchTime().toNanos() / 1000);

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 
-/** Builds {@link Samples} in a process of its own and writes the binaries, taken in different ways. */
+/** Builds {@link SampleKernels} in a process of its own and writes the binaries, taken in different ways. */
 public final class TakeProgram {
     private TakeProgram() {}
 
@@ -21,8 +21,8 @@ public final class TakeProgram {
             for (String way : arguments) {
                 List<String> words = Arrays.asList(way.split("-", -1));
                 List<Geometry> geometries = words.stream().skip(1).map(Long::valueOf)
-                        .map(size -> Geometry.of(Samples.COUNT).local(size)).toList();
-                KernelDescriptor.Builder builder = Samples.builder(engine.target());
+                        .map(size -> Geometry.of(SampleKernels.COUNT).local(size)).toList();
+                KernelDescriptor.Builder builder = SampleKernels.builder(engine.target());
                 boolean isLaunched = words.getFirst().equals("launched");
                 if (!isLaunched) {
                     geometries.forEach(geometry -> builder.launch("reverse", geometry));
@@ -30,7 +30,7 @@ public final class TakeProgram {
                 OpenClPrimitive primitive = engine.create(builder.build());
                 if (isLaunched) {
                     try (OpenClKernels kernels = engine.load(primitive)) {
-                        geometries.forEach(geometry -> Samples.checkReverse(engine, kernels, geometry));
+                        geometries.forEach(geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
                     }
                 }
                 Files.write(Path.of(way), primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());

@@ -24,14 +24,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Kills processes in one mode, in rounds with an examination after each. */
 final class CrashRun {
-    private final Mode mode;
+    private final CrashMode mode;
     private final Path directory;
     private final int kills;
     private final int round;
     private final SplittableRandom random;
     private final PrintWriter progress;
-    private final Journal journal = new Journal();
-    private final Finding finding = new Finding();
+    private final AcknowledgedWrites journal = new AcknowledgedWrites();
+    private final CrashFindings finding = new CrashFindings();
     private int killed;
     private int killedInStartUp;
     private int examinations;
@@ -45,7 +45,7 @@ final class CrashRun {
      * @param round after how many to examine what is left
      * @param progress where to say how far it is
      */
-    CrashRun(Mode mode, Path directory, int kills, int round, SplittableRandom random, PrintWriter progress) {
+    CrashRun(CrashMode mode, Path directory, int kills, int round, SplittableRandom random, PrintWriter progress) {
         this.mode = mode;
         this.directory = directory;
         this.kills = kills;
@@ -64,7 +64,7 @@ final class CrashRun {
             examinations++;
             seconds = (System.nanoTime() - start) / 1e9;
             progress.printf(Locale.ROOT, "%s: %d of %d killed, %.0f s, %d stores acknowledged, %s%n", mode, killed, kills, seconds,
-                    journal.count(Journal.ACKNOWLEDGED), finding.isClean() ? "nothing wrong" : "WRONG: " + finding.json());
+                    journal.count(AcknowledgedWrites.ACKNOWLEDGED), finding.isClean() ? "nothing wrong" : "WRONG: " + finding.json());
             progress.flush();
         }
         return this;
@@ -72,9 +72,9 @@ final class CrashRun {
 
     private void kill(int count) throws IOException, InterruptedException {
         AtomicInteger left = new AtomicInteger(count);
-        List<Seat> seats = new ArrayList<>();
+        List<KillLoop> seats = new ArrayList<>();
         for (int i = 0; i < mode.roles().size(); i++) {
-            seats.add(new Seat(directory, mode, i, random.split(), journal, left));
+            seats.add(new KillLoop(directory, mode, i, random.split(), journal, left));
         }
         try (ExecutorService threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
             List<Future<?>> running = new ArrayList<>();
@@ -85,11 +85,11 @@ final class CrashRun {
         } catch (ExecutionException e) {
             throw new IOException("killing failed", e);
         }
-        killedInStartUp += seats.stream().mapToInt(Seat::killedInStartUp).sum();
+        killedInStartUp += seats.stream().mapToInt(KillLoop::killedInStartUp).sum();
     }
 
-    private Finding examine(boolean isLast) throws IOException, InterruptedException {
-        Process process = Seat.start(directory, mode, Examination.class, isLast ? "last" : "more");
+    private CrashFindings examine(boolean isLast) throws IOException, InterruptedException {
+        Process process = KillLoop.start(directory, mode, PostCrashCheck.class, isLast ? "last" : "more");
         try (Writer in = process.outputWriter(UTF_8)) {
             journal.keys().forEach((key, known) -> line(in, key + " " + known.acknowledged() + " " + known.begun() + "\n"));
         }
@@ -99,7 +99,7 @@ final class CrashRun {
                 process.destroyForcibly();
                 throw new IOException("the examination failed");
             }
-            return Finding.of(JsonParser.parseString(answer).getAsJsonObject());
+            return CrashFindings.of(JsonParser.parseString(answer).getAsJsonObject());
         }
     }
 
@@ -112,20 +112,20 @@ final class CrashRun {
     }
 
     boolean isClean() {
-        return finding.isClean() && wrongInFlight() == 0 && (mode != Mode.KEEP || journal.count(Journal.EVICTED) == 0);
+        return finding.isClean() && wrongInFlight() == 0 && (mode != CrashMode.KEEP || journal.count(AcknowledgedWrites.EVICTED) == 0);
     }
 
-    Mode mode() {
+    CrashMode mode() {
         return mode;
     }
 
-    Finding finding() {
+    CrashFindings finding() {
         return finding;
     }
 
     /** Entries with wrong bytes, or older than what was acknowledged, that processes read before they were killed. */
     long wrongInFlight() {
-        return journal.count(Journal.WRONG);
+        return journal.count(AcknowledgedWrites.WRONG);
     }
 
     JsonObject json() {
@@ -135,12 +135,12 @@ final class CrashRun {
         json.addProperty("killedInStartUp", killedInStartUp);
         json.addProperty("seconds", seconds);
         json.addProperty("examinations", examinations);
-        json.addProperty("begun", journal.count(Journal.BEGUN));
-        json.addProperty("acknowledged", journal.count(Journal.ACKNOWLEDGED));
-        json.addProperty("failed", journal.count(Journal.FAILED));
-        json.addProperty("hits", journal.count(Journal.HIT));
-        json.addProperty("evictingSweeps", journal.count(Journal.EVICTED));
-        json.addProperty("missed", journal.count(Journal.MISSED));
+        json.addProperty("begun", journal.count(AcknowledgedWrites.BEGUN));
+        json.addProperty("acknowledged", journal.count(AcknowledgedWrites.ACKNOWLEDGED));
+        json.addProperty("failed", journal.count(AcknowledgedWrites.FAILED));
+        json.addProperty("hits", journal.count(AcknowledgedWrites.HIT));
+        json.addProperty("evictingSweeps", journal.count(AcknowledgedWrites.EVICTED));
+        json.addProperty("missed", journal.count(AcknowledgedWrites.MISSED));
         json.addProperty("wrongInFlight", wrongInFlight());
         json.add("found", finding.json());
         JsonArray examples = new JsonArray();

@@ -1,12 +1,12 @@
 package dev.granary.local.store;
 
-import dev.granary.cache.Catalog;
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.OpenStoreFiles;
@@ -32,9 +32,9 @@ public final class EntryReader {
     private static final int ATTEMPTS = 4;
     private static final int MICROS = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
-    private static final LoadResult.Damaged GONE = new LoadResult.Damaged(Damage.TRUNCATED, "the segment that it lay in is gone");
-    private static final LoadResult.Damaged CUT = new LoadResult.Damaged(Damage.TRUNCATED, "the segment was cut while it was read");
-    private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(Damage.CORRUPT, "the index leads nowhere");
+    private static final LoadResult.Damaged GONE = new LoadResult.Damaged(DamageKind.TRUNCATED, "the segment that it lay in is gone");
+    private static final LoadResult.Damaged CUT = new LoadResult.Damaged(DamageKind.TRUNCATED, "the segment was cut while it was read");
+    private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(DamageKind.CORRUPT, "the index leads nowhere");
 
     private final Function<Id, Sha256> naming;
 
@@ -64,8 +64,8 @@ public final class EntryReader {
      * @throws IOException if the store cannot be read
      */
     public Place find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
-        return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, Verification.CHECKSUMS),
-                damaged -> damaged.damage() != Damage.WRONG_KEY, id);
+        return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, VerificationLevel.CHECKSUMS),
+                damaged -> damaged.damage() != DamageKind.WRONG_KEY, id);
     }
 
     private interface Decoder {
@@ -137,7 +137,7 @@ public final class EntryReader {
         try (Arena memory = Arena.ofConfined()) {
             return switch (read(files, index.location(slot), index.units(slot), memory, EntryReader::decode)) {
                 case LoadResult.Hit hit -> tag(hit.entry().id()) == index.tagOf(slot);
-                case LoadResult.Damaged bad -> bad.damage() == Damage.TOO_NEW || bad.damage() == Damage.TOO_OLD;
+                case LoadResult.Damaged bad -> bad.damage() == DamageKind.TOO_NEW || bad.damage() == DamageKind.TOO_OLD;
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> true;
             };
         } catch (IOException e) {
@@ -146,32 +146,32 @@ public final class EntryReader {
     }
 
     private static LoadResult decode(MemorySegment bytes) {
-        return EntryFormat.decode(bytes, Verification.CHECKSUMS);
+        return EntryFormat.decode(bytes, VerificationLevel.CHECKSUMS);
     }
 
     /** Reads an entry by its name. */
-    public Place find(OpenStoreFiles files, Catalog.Listed listed, @Nullable Arena memory) throws IOException {
+    public Place find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
         return find(files, EntryIndex.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
             LoadResult result = decode(bytes);
             return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
-                    ? new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, but of another id")
+                    ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id")
                     : result;
-        }, damaged -> damaged.damage() != Damage.WRONG_KEY, null);
+        }, damaged -> damaged.damage() != DamageKind.WRONG_KEY, null);
     }
 
     /** True where a place still has what was listed: as long, and not used since. */
-    public static boolean isStill(OpenStoreFiles files, Place place, Catalog.Listed listed) throws IOException {
+    public static boolean isStill(OpenStoreFiles files, Place place, EntryCatalog.Listed listed) throws IOException {
         EntryIndex index = place.index();
         return index != null && index.usedMicros(place.slot()) / MICROS == listed.lastUsedMillis()
                 && lengthAt(files, place.location(), index.units(place.slot())) == listed.bytes();
     }
 
-    private boolean isListed(Id id, Catalog.Listed listed) {
+    private boolean isListed(Id id, EntryCatalog.Listed listed) {
         return naming.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
     }
 
     /** Hands over every entry of the index; for one whose key cannot be read, with the part of the name that the index knows. */
-    public void list(OpenStoreFiles files, Consumer<Catalog.Listed> visitor) throws IOException {
+    public void list(OpenStoreFiles files, Consumer<EntryCatalog.Listed> visitor) throws IOException {
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
@@ -180,8 +180,8 @@ public final class EntryReader {
                 long units = index.units(slot);
                 Optional<Id> id = EntryLocation.isLocation(location) ? readId(files, location, units) : Optional.empty();
                 if (index.location(slot) == location) {
-                    visitor.accept(new Catalog.Listed(
-                            id.map(known -> known.target().path()).orElse(Catalog.Listed.UNKNOWN_NAMESPACE),
+                    visitor.accept(new EntryCatalog.Listed(
+                            id.map(known -> known.target().path()).orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
                             id.map(naming).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
                             lengthAt(files, location, units), index.usedMicros(slot) / MICROS));
                 }

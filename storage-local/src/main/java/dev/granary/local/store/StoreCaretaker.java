@@ -1,6 +1,6 @@
 package dev.granary.local.store;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.LoadResult;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.file.OpenStoreFiles;
@@ -33,8 +33,8 @@ public final class StoreCaretaker {
     }
 
     /** Takes a damaged entry out. Another version's stays for that version; the next store of its id here replaces it. */
-    public boolean removeDamaged(EntryReader.Place place, Damage damage) {
-        boolean removed = damage != Damage.TOO_NEW && damage != Damage.TOO_OLD && removing(() -> commit.removeSoon(place));
+    public boolean removeDamaged(EntryReader.Place place, DamageKind damage) {
+        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && removing(() -> commit.removeSoon(place));
         if (removed) {
             healed();
         }

@@ -9,10 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.Invariants;
+import dev.granary.local.DirectoryImage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.Material;
-import dev.granary.local.Tree;
+import dev.granary.local.SharedEntries;
+import dev.granary.local.StoreInvariants;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
@@ -62,7 +62,7 @@ final class FileDisposerTest {
         tier = open(StoreStep.Listener.NONE);
         store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
-            entries.add(Material.entry("entry" + i, SIZE));
+            entries.add(SharedEntries.entry("entry" + i, SIZE));
             tier.store(entries.getLast());
         }
     }
@@ -71,7 +71,7 @@ final class FileDisposerTest {
     void close() throws IOException, LocalDirectoryException {
         store.release();
         tier.close();
-        Invariants.check(directory);
+        StoreInvariants.check(directory);
     }
 
     private LocalTier open(StoreStep.Listener steps) throws LocalDirectoryException {
@@ -165,9 +165,9 @@ final class FileDisposerTest {
             if (step == at && !done[0]) {
                 done[0] = true;
                 try {
-                    Tree.delete(directory.resolve("v2"));
+                    DirectoryImage.delete(directory.resolve("v2"));
                     for (int i = 0; i < 3 * IN_A_SEGMENT; i++) {
-                        fresh.add(Material.entry("fresh" + i, SIZE));
+                        fresh.add(SharedEntries.entry("fresh" + i, SIZE));
                         tier.store(fresh.getLast());
                     }
                 } catch (IOException e) {
@@ -189,7 +189,7 @@ final class FileDisposerTest {
         long end = state.tail();
         long back = EntryLocation.location(EntryLocation.segment(end), EntryLocation.unit(end) / 2);
         assertTrue(state.exchange(StatePage.TAIL, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
-        Entry large = Material.entry("large", 2 << 20); // needs a segment of its own
+        Entry large = SharedEntries.entry("large", 2 << 20); // needs a segment of its own
         tier.store(large);
         assertAllHit(tier, entries);
         assertHit(large, tier.load(large.id()));
@@ -341,7 +341,7 @@ final class FileDisposerTest {
         tier.close();
         store.release();
         boolean[] done = {false};
-        Entry anew = Material.entry("anew300", 2000); // behind the first of those that leave at once
+        Entry anew = SharedEntries.entry("anew300", 2000); // behind the first of those that leave at once
         tier = open(step -> {
             if (step == StoreStep.EVICTED && !done[0]) {
                 done[0] = true;
@@ -351,7 +351,7 @@ final class FileDisposerTest {
         });
         store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         for (int i = 0; i < 2000; i++) {
-            assertTrue(tier.store(Material.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
+            assertTrue(tier.store(SharedEntries.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
         }
         tier.setCapacity(tier.diskBytes() / 6 * 5); // not so little that a store waits for the sweep
         assertTrue(done[0]);

@@ -1,6 +1,6 @@
 package dev.granary.s3.layout;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.config.S3Location;
@@ -65,7 +65,7 @@ public final class BucketLayout {
     }
 
     /** The entry that an object is by its key; empty for anything else. */
-    public Optional<Catalog.Listed> listed(ObjectStore.Listed object) {
+    public Optional<EntryCatalog.Listed> listed(ObjectStore.Listed object) {
         if (!object.key().startsWith(root)) {
             return Optional.empty();
         }
@@ -73,6 +73,6 @@ public final class BucketLayout {
         if (!key.matches() || !key.group(3).startsWith(key.group(2))) {
             return Optional.empty();
         }
-        return Optional.of(new Catalog.Listed(key.group(1), Sha256.parse(key.group(3)), object.bytes(), object.lastModifiedMillis()));
+        return Optional.of(new EntryCatalog.Listed(key.group(1), Sha256.parse(key.group(3)), object.bytes(), object.lastModifiedMillis()));
     }
 }

@@ -1,6 +1,6 @@
 package dev.granary.s3.layout;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
@@ -62,7 +62,7 @@ public final class TargetLayout {
     /** A decoded entry; damaged where it is another one than that name says, or of another target. */
     public LoadResult inItsPlace(LoadResult decoded, Sha256 name) {
         return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isHere(entry.id().target()))
-                ? new LoadResult.Damaged(Damage.WRONG_KEY, "a sound entry, in the place of another id")
+                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, in the place of another id")
                 : decoded;
     }
 

@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 
 /** What a target's packs say of an id. */
@@ -18,7 +18,7 @@ public sealed interface PackAnswer {
      * @param damage what is wrong
      * @param detail where and how, for people
      */
-    record Damaged(Damage damage, String detail) implements PackAnswer {}
+    record Damaged(DamageKind damage, String detail) implements PackAnswer {}
 
     /** No pack has it; it may have an entry of its own. */
     record NotPacked() implements PackAnswer {}

@@ -3,7 +3,7 @@ package dev.granary.s3.pack;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,7 +38,7 @@ public final class PackBuilder {
     private static void writeHeader(byte[] body, RandomGenerator random) {
         ByteBuffer header = ByteBuffer.wrap(body);
         header.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
-        PutId nonce = PutId.random(random);
+        WriteAttemptId nonce = WriteAttemptId.random(random);
         header.putLong(nonce.high()).putLong(nonce.low());
     }
 

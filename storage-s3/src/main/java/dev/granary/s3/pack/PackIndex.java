@@ -3,7 +3,7 @@ package dev.granary.s3.pack;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import java.nio.ByteBuffer;
 import java.util.AbstractList;
@@ -44,7 +44,7 @@ public final class PackIndex {
         record Ok(PackIndex index) implements Read {}
 
         /** Anything else. */
-        record Bad(Damage damage, String detail) implements Read {}
+        record Bad(DamageKind damage, String detail) implements Read {}
     }
 
     /** How many entries the pack has. */
@@ -111,20 +111,20 @@ public final class PackIndex {
     public static Read decode(byte[] tail, long indexOffset, String namespace) {
         int rowBytes = tail.length - FOOTER_BYTES;
         if (rowBytes < 0) {
-            return new Read.Bad(Damage.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
+            return new Read.Bad(DamageKind.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
         }
         ByteBuffer footer = ByteBuffer.wrap(tail, rowBytes, FOOTER_BYTES);
         byte[] magic = new byte[MAGIC.length];
         footer.get(magic);
         int version = footer.getInt();
         if (!Arrays.equals(magic, MAGIC)) {
-            return new Read.Bad(Damage.FOREIGN, "not the end of a pack");
+            return new Read.Bad(DamageKind.FOREIGN, "not the end of a pack");
         }
         if (crc(tail, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(tail).getInt(tail.length - Integer.BYTES)) {
-            return new Read.Bad(Damage.CORRUPT, "the footer does not match its checksum");
+            return new Read.Bad(DamageKind.CORRUPT, "the footer does not match its checksum");
         }
         if (version != VERSION) {
-            return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "pack version " + version);
+            return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "pack version " + version);
         }
         int count = footer.getInt();
         long offset = footer.getLong();
@@ -132,16 +132,16 @@ public final class PackIndex {
         byte[] target = new byte[Sha256.BYTES];
         footer.get(target);
         if (count < 0 || offset < HEADER_BYTES || (long) count * ROW_BYTES != rowBytes || offset != indexOffset) {
-            return new Read.Bad(Damage.CORRUPT, "the lengths in the footer do not add up");
+            return new Read.Bad(DamageKind.CORRUPT, "the lengths in the footer do not add up");
         }
         if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {
-            return new Read.Bad(Damage.WRONG_KEY, "the pack of another target");
+            return new Read.Bad(DamageKind.WRONG_KEY, "the pack of another target");
         }
         if (crc(tail, 0, rowBytes) != rowsChecksum) {
-            return new Read.Bad(Damage.CORRUPT, "the index does not match its checksum");
+            return new Read.Bad(DamageKind.CORRUPT, "the index does not match its checksum");
         }
         PackIndex index = new PackIndex(Arrays.copyOf(tail, rowBytes), count);
-        return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(Damage.CORRUPT, "the index is not in order");
+        return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
     }
 
     /** Entries lie back to back, so that they cannot have more bytes in all than the pack has: no reader is led to the same bytes again and again. */

@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.Catalog;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
 import java.io.IOException;
@@ -28,7 +28,7 @@ public final class PackListing {
      * @param writtenMillis when each pack was written, by its key, in milliseconds since 1970; 0 where that is not known
      * @throws IOException if the bucket cannot be read
      */
-    public void list(ListedEntrySet told, Map<String, Long> writtenMillis, Consumer<Catalog.Listed> visitor) throws IOException {
+    public void list(ListedEntrySet told, Map<String, Long> writtenMillis, Consumer<EntryCatalog.Listed> visitor) throws IOException {
         PackManifest manifest = switch (log.newest(PackManifest.NONE)) {
             case PackManifestLog.Newest.Found found -> found.manifest();
             case PackManifestLog.Newest.Unavailable lost -> throw new IOException("The manifest of packs cannot be read: " + lost.cause());
@@ -42,7 +42,7 @@ public final class PackListing {
                     }
                     for (PackLocation place : ok.index().places()) {
                         if (told.add(keys.namespace(), place.id())) {
-                            visitor.accept(new Catalog.Listed(keys.namespace(), place.id(), place.length(), written));
+                            visitor.accept(new EntryCatalog.Listed(keys.namespace(), place.id(), place.length(), written));
                         }
                     }
                 }

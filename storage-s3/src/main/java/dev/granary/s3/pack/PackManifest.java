@@ -2,7 +2,7 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
@@ -74,7 +74,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         record Ok(PackManifest manifest) implements Read {}
 
         /** Anything else. */
-        record Bad(Damage damage, String detail) implements Read {}
+        record Bad(DamageKind damage, String detail) implements Read {}
     }
 
     /** The next manifest, with a pack more. */
@@ -178,28 +178,28 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
 
     static Read decode(byte[] stored) {
         if (stored.length < FIXED_BYTES) {
-            return new Read.Bad(Damage.TRUNCATED, stored.length + " bytes are too few for a manifest");
+            return new Read.Bad(DamageKind.TRUNCATED, stored.length + " bytes are too few for a manifest");
         }
         if (!Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-            return new Read.Bad(Damage.FOREIGN, "not a manifest");
+            return new Read.Bad(DamageKind.FOREIGN, "not a manifest");
         }
         ByteBuffer in = ByteBuffer.wrap(stored, 0, stored.length - Integer.BYTES);
         CRC32C crc = new CRC32C();
         crc.update(in.duplicate());
         if ((int) crc.getValue() != ByteBuffer.wrap(stored).getInt(stored.length - Integer.BYTES)) {
-            return new Read.Bad(Damage.CORRUPT, "the manifest does not match its checksum");
+            return new Read.Bad(DamageKind.CORRUPT, "the manifest does not match its checksum");
         }
         in.position(MAGIC.length);
         int version = in.getInt();
         int flags = in.getInt();
         Optional<Loose> loose = Arrays.stream(Loose.values()).filter(choice -> flags(choice) == flags).findFirst();
         if (version != VERSION || loose.isEmpty()) {
-            return new Read.Bad(version < VERSION ? Damage.TOO_OLD : Damage.TOO_NEW, "manifest version " + version + ", flags " + flags);
+            return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "manifest version " + version + ", flags " + flags);
         }
         try {
             return readLists(in, loose.get());
         } catch (BufferUnderflowException e) {
-            return new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up");
+            return new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up");
         }
     }
 
@@ -211,11 +211,11 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         for (int left = count(in); left > 0; left--) {
             PackInfo pack = PackInfo.readFrom(in);
             if (!pack.isPlausible()) {
-                return new Read.Bad(Damage.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
+                return new Read.Bad(DamageKind.CORRUPT, "the lengths of pack " + pack.name() + " do not add up");
             }
             entries += pack.entries();
             if (entries > MAX_ENTRIES) {
-                return new Read.Bad(Damage.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
+                return new Read.Bad(DamageKind.TOO_LARGE, "packs of more than " + MAX_ENTRIES + " entries");
             }
             packs.add(pack);
         }
@@ -226,7 +226,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
             retired.add(new Retired(Sha256.ofDigest(name), in.getLong()));
         }
         return in.hasRemaining() || number < 0
-                ? new Read.Bad(Damage.CORRUPT, "the lengths in the manifest do not add up")
+                ? new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up")
                 : new Read.Ok(new PackManifest(number, loose, packs, retired));
     }
 

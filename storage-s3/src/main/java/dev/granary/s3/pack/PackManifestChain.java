@@ -2,7 +2,7 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.DeadlineBound;
@@ -92,7 +92,7 @@ final class PackManifestChain {
     record Confirmed(PackManifest manifest, boolean isWhole) {}
 
     /** The hint; empty if there is none, and thus nobody has ever begun a commit. A text that is none of a hint's is asked for again. */
-    Optional<Hint> hint() throws NoAnswerException {
+    Optional<Hint> hint() throws UnknownStateException {
         GetResult answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
         for (int read = 1; read < READER_READS && answer instanceof GetResult.Found found && parsed(found).isEmpty(); read++) {
             answer = store.get(keys.hint(), AbsenceVerifier.HINT_BYTES);
@@ -101,7 +101,7 @@ final class PackManifestChain {
             case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
@@ -122,7 +122,7 @@ final class PackManifestChain {
     }
 
     /** The newest manifest for a reader, who knows {@code known} already. */
-    PackManifest newest(PackManifest known) throws NoAnswerException {
+    PackManifest newest(PackManifest known) throws UnknownStateException {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
         boolean isStill = number > known.number() || (number > 0 && isStill(known));
         Optional<Hint> hint = hint();
@@ -133,7 +133,7 @@ final class PackManifestChain {
     }
 
     /** True if a reader who starts anew comes to {@code known}, as far as the hint and the next number tell. */
-    boolean isNewest(PackManifest known) throws NoAnswerException {
+    boolean isNewest(PackManifest known) throws UnknownStateException {
         Optional<Hint> hint = hint();
         if (hint.isEmpty()) {
             return known.number() == 0;
@@ -146,7 +146,7 @@ final class PackManifestChain {
      *
      * @param number of a manifest that is there
      */
-    boolean isLedTo(long number, Hint hint) throws NoAnswerException {
+    boolean isLedTo(long number, Hint hint) throws UnknownStateException {
         long from = hint.searchedFrom();
         return from >= number ? from == number || isJoined(number, from) : number == from + 1 || isJoined(from, number);
     }
@@ -155,13 +155,13 @@ final class PackManifestChain {
      * True if a manifest that was just created is not the newest, and the next one was not built on it: somebody had removed the one before that, of the
      * same number. One that is damaged hides nothing, since it is passed by.
      */
-    boolean isHidden(PackManifest created) throws NoAnswerException {
+    boolean isHidden(PackManifest created) throws UnknownStateException {
         return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
                 && !created.packs().stream().allMatch(pack -> next.knows(pack.name()));
     }
 
     /** True if the manifest that the hint names is there, or the one after it. */
-    boolean leadsAnywhere(Hint hint) throws NoAnswerException {
+    boolean leadsAnywhere(Hint hint) throws UnknownStateException {
         return hint.number() > 0 && (exists(hint.number()) || exists(hint.number() + 1));
     }
 
@@ -169,14 +169,14 @@ final class PackManifestChain {
      * True if a manifest knows every pack of the one to which look-ups come from a hint whose own manifest is gone: a rule has taken some in between,
      * and nothing of those that are left would be lost behind a hint that names the later one.
      */
-    boolean isBuiltOn(PackManifest later, Hint hint) throws NoAnswerException {
+    boolean isBuiltOn(PackManifest later, Hint hint) throws UnknownStateException {
         long there = lastFrom(hint.number());
         return there < later.number() && content(there) instanceof Content.Sound(PackManifest earlier)
                 && earlier.packs().stream().allMatch(pack -> later.knows(pack.name()));
     }
 
     /** True if there is a manifest of each number from the one after {@code low} to {@code high}: the later ones were built on the earlier ones. */
-    boolean isJoined(long low, long high) throws NoAnswerException {
+    boolean isJoined(long low, long high) throws UnknownStateException {
         return lastFrom(low) >= high;
     }
 
@@ -185,7 +185,7 @@ final class PackManifestChain {
      *
      * @param hint where to start searching
      */
-    Confirmed confirmed(PackManifest known, Hint hint) throws NoAnswerException {
+    Confirmed confirmed(PackManifest known, Hint hint) throws UnknownStateException {
         PackManifest start = known;
         for (int search = 0; search < SEARCHES; search++) {
             long number = start.number() == 0 ? newestNumber(hint) : lastFrom(start.number());
@@ -204,11 +204,11 @@ final class PackManifestChain {
             }
             start = PackManifest.NONE; // it vanished meanwhile
         }
-        throw new NoAnswerException(StoreFailure.of(StoreFailure.Kind.SERVER, "the newest manifest is there in one answer and gone in the next"));
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.SERVER, "the newest manifest is there in one answer and gone in the next"));
     }
 
     /** False if a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
-    private boolean isStill(PackManifest known) throws NoAnswerException {
+    private boolean isStill(PackManifest known) throws UnknownStateException {
         String key = keys.manifest(known.number());
         return switch (store.head(key)) {
             case HeadResult.Found found when found.marks().sha256().isEmpty() -> endsLike(known, key, found.bytes());
@@ -218,12 +218,12 @@ final class PackManifestChain {
             }
             case HeadResult.Absent _ -> false;
             case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
     /** Compares the checksum at the end, for servers that keep no metadata. */
-    private boolean endsLike(PackManifest known, String key, long bytes) throws NoAnswerException {
+    private boolean endsLike(PackManifest known, String key, long bytes) throws UnknownStateException {
         byte[] expected = known.encode();
         int from = expected.length - CHECKSUM_BYTES;
         return bytes == expected.length
@@ -231,7 +231,7 @@ final class PackManifestChain {
     }
 
     /** The number of the newest manifest; 0 if there is none. */
-    long newestNumber(Hint hint) throws NoAnswerException {
+    long newestNumber(Hint hint) throws UnknownStateException {
         boolean isThere = hint.number() > 0 && exists(hint.number());
         long from = isThere || hint.number() == 0 ? hint.searchedFrom() : 0;
         long last = lastFrom(from);
@@ -245,13 +245,13 @@ final class PackManifestChain {
      * The number of the last manifest in a listing, for a chain whose beginning was removed behind the hint. A target whose hint is 0, and which may
      * not be listed, is taken for one whose first commit is under way.
      */
-    private long lastListed(long hint) throws NoAnswerException {
+    private long lastListed(long hint) throws UnknownStateException {
         if (store instanceof DeadlineBound) {
             long after = hint == 0 ? 0 : lastFrom(hint); // a rule may have taken the one that the hint names, and left what follows
             if (hint == 0 || after > hint) {
                 return after;
             }
-            throw new NoAnswerException(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
+            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
         }
         NavigableSet<Long> last = new TreeSet<>();
         ListResult listed = store.list(keys.manifestPrefix(), object -> keys.numberOfManifest(object.key()).ifPresent(number -> {
@@ -266,7 +266,7 @@ final class PackManifestChain {
             }
             String advice = AbsenceVerifier.isForbidden(lost.failure())
                     ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
-            throw new NoAnswerException(new StoreFailure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message() + advice));
+            throw new UnknownStateException(new StoreFailure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
@@ -277,12 +277,12 @@ final class PackManifestChain {
     }
 
     /** The number of the last manifest, searched from one that is there, or from 0: steps of 1, 2, 4, ... forward, then halves. */
-    private long lastFrom(long start) throws NoAnswerException {
+    private long lastFrom(long start) throws UnknownStateException {
         long low = start;
         long step = 1;
         while (exists(low + step)) {
             if (low + step > MAX_NUMBER) {
-                throw new NoAnswerException(StoreFailure.of(StoreFailure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
+                throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, "a manifest of every number: is this an S3 server?"));
             }
             low += step;
             step *= 2;
@@ -296,27 +296,27 @@ final class PackManifestChain {
     }
 
     /** True if there is a manifest of that number. */
-    boolean exists(long number) throws NoAnswerException {
+    boolean exists(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.head(key)) {
             case HeadResult.Found found -> !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
             case HeadResult.Absent _ -> false;
             case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
     /** Without metadata it is a manifest behind a proxy that strips metadata, or nothing of ours, such as a page with 200. */
-    private boolean beginsLikeManifest(String key, long number) throws NoAnswerException {
+    private boolean beginsLikeManifest(String key, long number) throws UnknownStateException {
         return part(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
     }
 
-    private Optional<byte[]> part(String key, long offset, int length) throws NoAnswerException {
+    private Optional<byte[]> part(String key, long offset, int length) throws UnknownStateException {
         return switch (store.range(key, offset, length)) {
             case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
             case GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
             case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
@@ -331,7 +331,7 @@ final class PackManifestChain {
     }
 
     /** One of a newer version is no damage: to go on without what it says would take it from everybody. */
-    private Content content(long number) throws NoAnswerException {
+    private Content content(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.get(key, PackManifest.MAX_BYTES)) {
             case GetResult.Found found -> {
@@ -339,7 +339,7 @@ final class PackManifestChain {
                 yield switch (PackManifest.decode(bytes.toArray(ValueLayout.JAVA_BYTE))) {
                     case PackManifest.Read.Ok(PackManifest manifest) when manifest.number() == number -> new Content.Sound(manifest);
                     case PackManifest.Read.Ok(PackManifest manifest) -> new Content.Bad(bytes, "it is manifest " + manifest.number());
-                    case PackManifest.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> throw new NoAnswerException(StoreFailure.of(
+                    case PackManifest.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> throw new UnknownStateException(StoreFailure.of(
                             StoreFailure.Kind.NOT_SUPPORTED, key + " was written by a newer version of Granary: " + bad.detail()));
                     case PackManifest.Read.Bad bad -> new Content.Bad(bytes, bad.detail());
                 };
@@ -347,12 +347,12 @@ final class PackManifestChain {
             case GetResult.TooLarge _ -> new Content.Bad(MemorySegment.NULL, "it has more than " + PackManifest.MAX_BYTES + " bytes");
             case GetResult.Absent _ -> new Content.Absent();
             case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> new Content.Absent();
-            case GetResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
     /** The manifest of that number; if it is damaged, under its number what the last sound one before it says. For readers. */
-    private PackManifest read(long number, PackManifest known) throws NoAnswerException {
+    private PackManifest read(long number, PackManifest known) throws UnknownStateException {
         for (long at = number; at > 0 && at > number - MAX_STEPS_BACK; at--) {
             if (at == known.number()) {
                 return renumbered(known, number);
@@ -370,7 +370,7 @@ final class PackManifestChain {
      * The manifest of that number, for writers; empty if it is gone. One that is damaged must be so in the bucket, and not in an answer: then the last
      * sound one before it counts, as for readers, and none if there is none.
      */
-    private Optional<Confirmed> readConfirmed(long number) throws NoAnswerException {
+    private Optional<Confirmed> readConfirmed(long number) throws UnknownStateException {
         for (long at = number; at > number - MAX_STEPS_BACK; at--) {
             if (at == 0) {
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
@@ -386,12 +386,12 @@ final class PackManifestChain {
                 return Optional.empty();
             }
         }
-        throw new NoAnswerException(StoreFailure.of(StoreFailure.Kind.BROKEN, "the last " + MAX_STEPS_BACK + " manifests up to " + keys.manifest(number)
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, "the last " + MAX_STEPS_BACK + " manifests up to " + keys.manifest(number)
                 + " are damaged or gone: remove them to begin anew"));
     }
 
     /** The manifest; empty if it is damaged or gone in the bucket, which takes several answers that agree. */
-    private Optional<PackManifest> soundOrDamaged(long number) throws NoAnswerException {
+    private Optional<PackManifest> soundOrDamaged(long number) throws UnknownStateException {
         @Nullable MemorySegment before = null;
         int agreeing = 0;
         String detail = "it is answered 404";
@@ -416,25 +416,25 @@ final class PackManifestChain {
         if (agreeing == READS && (before == null ? isGone(number) : isStored(number, before))) {
             return Optional.empty();
         }
-        throw new NoAnswerException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number) + " is there, and is not answered as it was written: " + detail));
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number) + " is there, and is not answered as it was written: " + detail));
     }
 
-    private boolean isGone(long number) throws NoAnswerException {
+    private boolean isGone(long number) throws UnknownStateException {
         String key = keys.manifest(number);
         return switch (store.head(key)) {
             case HeadResult.Found _ -> false;
             case HeadResult.Absent _ -> true;
             case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> true;
-            case HeadResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 
     /** True if the object has as many bytes as were answered: an answer that was cut on its way is no damage in the bucket. */
-    private boolean isStored(long number, MemorySegment answered) throws NoAnswerException {
+    private boolean isStored(long number, MemorySegment answered) throws UnknownStateException {
         return switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> answered.byteSize() == 0 ? found.bytes() > PackManifest.MAX_BYTES : found.bytes() == answered.byteSize();
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new NoAnswerException(lost.failure());
+            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
         };
     }
 

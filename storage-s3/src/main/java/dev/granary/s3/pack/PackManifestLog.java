@@ -3,7 +3,7 @@ package dev.granary.s3.pack;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -108,7 +108,7 @@ public final class PackManifestLog {
     public Newest newest(PackManifest known) {
         try {
             return new Newest.Found(chain.newest(known));
-        } catch (NoAnswerException e) {
+        } catch (UnknownStateException e) {
             return new Newest.Unavailable(e.failure().toString());
         }
     }
@@ -117,7 +117,7 @@ public final class PackManifestLog {
     Optional<Boolean> isNewest(PackManifest known) {
         try {
             return Optional.of(chain.isNewest(known));
-        } catch (NoAnswerException e) {
+        } catch (UnknownStateException e) {
             return Optional.empty();
         }
     }
@@ -131,7 +131,7 @@ public final class PackManifestLog {
         try {
             return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
                     || lead(newest, Known.BEFORE) == Led.YES;
-        } catch (NoAnswerException e) {
+        } catch (UnknownStateException e) {
             return false;
         }
     }
@@ -161,7 +161,7 @@ public final class PackManifestLog {
                 return new Newest.Unavailable("the hint does not lead to manifest " + number);
             }
             return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
-        } catch (NoAnswerException e) {
+        } catch (UnknownStateException e) {
             return new Newest.Unavailable(e.failure().toString());
         }
     }
@@ -198,13 +198,13 @@ public final class PackManifestLog {
                     }
                 }
                 return failed(open == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : trouble);
-            } catch (NoAnswerException e) {
+            } catch (UnknownStateException e) {
                 return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
             }
         }
 
         /** Plans, and creates what is planned; empty if the plan must be made again. */
-        private Optional<Committed> attempt(int attempt) throws NoAnswerException {
+        private Optional<Committed> attempt(int attempt) throws UnknownStateException {
             base = chain.confirmed(base, hint).manifest();
             Optional<PackManifest> landed = landed();
             if (landed.isPresent()) {
@@ -227,7 +227,7 @@ public final class PackManifestLog {
         }
 
         /** The manifest that was left open, if it turns out to be committed. It is not left open any more if its number is taken. */
-        private Optional<PackManifest> landed() throws NoAnswerException {
+        private Optional<PackManifest> landed() throws UnknownStateException {
             if (open == null || base.number() < open.number()) {
                 return Optional.empty();
             }
@@ -244,13 +244,13 @@ public final class PackManifestLog {
         }
 
         /** True if the hint does not lead to the newest manifest, or is not the one that was there when that was sealed. */
-        private boolean isStray() throws NoAnswerException {
+        private boolean isStray() throws UnknownStateException {
             boolean isUnled = hint.number() == 0 && base.loose() == PackManifest.Loose.NONE;
             return base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
         }
 
         /** A sealed manifest to which only a listing leads: its seal is taken off before anybody relies on it. */
-        private Optional<Committed> unsealed() throws NoAnswerException {
+        private Optional<Committed> unsealed() throws UnknownStateException {
             PackManifest unsealed = stray(base, hint).saying(PackManifest.Loose.ALLOWED);
             if (create(unsealed) instanceof Created.Mine) {
                 lead(unsealed, Known.JUST_CREATED);
@@ -260,7 +260,7 @@ public final class PackManifestLog {
         }
 
         /** Nothing is to be done any more. The caller relies on what is there: readers must come to it. */
-        private Optional<Committed> unwanted() throws NoAnswerException {
+        private Optional<Committed> unwanted() throws UnknownStateException {
             if (isAnywhere()) { // what the newest manifest says may be overtaken by what was sent
                 return Optional.of(new Committed.Unknown(open == null ? ASTRAY : trouble));
             }
@@ -277,7 +277,7 @@ public final class PackManifestLog {
             };
         }
 
-        private Optional<Committed> created(PackManifest next, boolean isStray) throws NoAnswerException {
+        private Optional<Committed> created(PackManifest next, boolean isStray) throws UnknownStateException {
             switch (create(next)) {
                 case Created.Mine _ -> {
                     return led(next, Known.JUST_CREATED);
@@ -296,7 +296,7 @@ public final class PackManifestLog {
         }
 
         /** What a manifest of this commit that is there means: readers come to it, or the plan is made again. */
-        private Optional<Committed> led(PackManifest own, Known known) throws NoAnswerException {
+        private Optional<Committed> led(PackManifest own, Known known) throws UnknownStateException {
             isAnyAstray = true; // until it is known that readers come to it
             return switch (lead(own, known)) {
                 case YES -> Optional.of(new Committed.Done(own));
@@ -308,7 +308,7 @@ public final class PackManifestLog {
             };
         }
 
-        private void beginAnew() throws NoAnswerException {
+        private void beginAnew() throws UnknownStateException {
             hint = createdHint();
             base = PackManifest.NONE;
         }
@@ -343,9 +343,9 @@ public final class PackManifestLog {
         record Open(String cause) implements Created {}
     }
 
-    private Created create(PackManifest next) throws NoAnswerException {
+    private Created create(PackManifest next) throws UnknownStateException {
         byte[] body = next.encode();
-        ObjectMarks marks = new ObjectMarks(PutId.random(random).hex(), Sha256.of(body).hex());
+        ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
         Optional<StoreFailure> unheard = Optional.empty(); // why there is no answer to an attempt that may have landed, or still may
         for (int attempt = 1; ; attempt++) {
@@ -363,8 +363,8 @@ public final class PackManifestLog {
                     // else the conflict may be with the attempt before
                 }
                 case WriteResult.Unknown lost -> unheard = Optional.of(lost.failure());
-                case WriteResult.NotAllowed refused -> throw unheard.isPresent() ? NoAnswerException.afterWrite(refused.failure()) : new NoAnswerException(refused.failure());
-                case WriteResult.NotSent unsent -> throw unheard.isPresent() ? NoAnswerException.afterWrite(unsent.failure()) : new NoAnswerException(unsent.failure());
+                case WriteResult.NotAllowed refused -> throw unheard.isPresent() ? UnknownStateException.afterWrite(refused.failure()) : new UnknownStateException(refused.failure());
+                case WriteResult.NotSent unsent -> throw unheard.isPresent() ? UnknownStateException.afterWrite(unsent.failure()) : new UnknownStateException(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
                 return judged(key, body, unheard, "a conflict at " + key);
@@ -374,7 +374,7 @@ public final class PackManifestLog {
     }
 
     /** Whose manifest is there. Its bytes tell: if they are those that were sent, the plan is carried out, whoever created it. */
-    private Created judged(String key, byte[] body, Optional<StoreFailure> unheard, String cause) throws NoAnswerException {
+    private Created judged(String key, byte[] body, Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
         switch (store.get(key, PackManifest.MAX_BYTES)) {
             case GetResult.Found found -> {
                 byte[] there = found.bytes().toArray(ValueLayout.JAVA_BYTE);
@@ -392,13 +392,13 @@ public final class PackManifestLog {
             case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> {
                 return absent(unheard, cause);
             }
-            case GetResult.Unavailable lost -> throw NoAnswerException.afterWrite(lost.failure());
+            case GetResult.Unavailable lost -> throw UnknownStateException.afterWrite(lost.failure());
         }
     }
 
-    private static Created absent(Optional<StoreFailure> unheard, String cause) throws NoAnswerException {
+    private static Created absent(Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
         if (unheard.isPresent()) {
-            throw NoAnswerException.afterWrite(unheard.get()); // it may land later
+            throw UnknownStateException.afterWrite(unheard.get()); // it may land later
         }
         return new Created.Open(cause);
     }
@@ -413,7 +413,7 @@ public final class PackManifestLog {
     }
 
     /** What became of a manifest that was sent, where {@code newest} has the same number or a later one. */
-    private Fate fate(PackManifest sent, PackManifest newest) throws NoAnswerException {
+    private Fate fate(PackManifest sent, PackManifest newest) throws UnknownStateException {
         byte[] body = sent.encode();
         if (newest.number() == sent.number()) {
             return Arrays.equals(newest.encode(), body) ? Fate.COMMITTED : Fate.ANOTHERS;
@@ -429,7 +429,7 @@ public final class PackManifestLog {
      * The hint, created if there is none, with the time at which it was written. An answer that says nothing is asked for again: a bucket without a hint
      * has no manifests, and the first manifest gets its number from that time.
      */
-    private PackManifestChain.Hint createdHint() throws NoAnswerException {
+    private PackManifestChain.Hint createdHint() throws UnknownStateException {
         StoreFailure trouble = StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
         int undated = 0;
         for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
@@ -442,7 +442,7 @@ public final class PackManifestLog {
                 if (hint.isPresent() && ++undated > MAX_UNDATED) {
                     return hint.get(); // a server that tells no time
                 }
-            } catch (NoAnswerException e) {
+            } catch (UnknownStateException e) {
                 trouble = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
             }
             if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
@@ -452,13 +452,13 @@ public final class PackManifestLog {
                     }
                     case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
                     case WriteResult.Unknown lost -> trouble = lost.failure();
-                    case WriteResult.NotAllowed refused -> throw new NoAnswerException(refused.failure());
-                    case WriteResult.NotSent unsent -> throw new NoAnswerException(unsent.failure());
+                    case WriteResult.NotAllowed refused -> throw new UnknownStateException(refused.failure());
+                    case WriteResult.NotSent unsent -> throw new UnknownStateException(unsent.failure());
                 }
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
         }
-        throw new NoAnswerException(trouble);
+        throw new UnknownStateException(trouble);
     }
 
     /** Whether a process that knows nothing comes to a manifest. */
@@ -490,7 +490,7 @@ public final class PackManifestLog {
                     return Led.YES;
                 }
                 led = way == Way.HINT ? Led.YES : Led.UNKNOWN;
-            } catch (NoAnswerException e) {
+            } catch (UnknownStateException e) {
                 // asked again
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
@@ -502,7 +502,7 @@ public final class PackManifestLog {
     private enum Way { HINT, LISTING, NONE }
 
     /** A hint that is not there, or leads nowhere, makes it list; if that leads to the manifest, the hint may be written. */
-    private Way way(PackManifest manifest, Known known, Optional<PackManifestChain.Hint> hint) throws NoAnswerException {
+    private Way way(PackManifest manifest, Known known, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
         long number = manifest.number();
         if (known == Known.JUST_CREATED && chain.isHidden(manifest)) {
             return Way.NONE;

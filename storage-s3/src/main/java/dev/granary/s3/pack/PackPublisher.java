@@ -5,7 +5,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -77,7 +77,7 @@ public final class PackPublisher {
     public boolean add(Entry entry, Consumer<StoreResult> whenDone) {
         byte[] encoded;
         try {
-            encoded = EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE);
+            encoded = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
         } catch (IllegalArgumentException e) {
             return false;
         }

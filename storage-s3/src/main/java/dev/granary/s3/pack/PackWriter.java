@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -41,7 +41,7 @@ public final class PackWriter {
 
     /** Writes a pack. Nobody else writes one of that name, so one that is there already is this one, of a request whose answer was lost. */
     public Written write(Pack pack, TargetLayout keys) {
-        ObjectMarks marks = new ObjectMarks(PutId.random(random).hex(), pack.info().name().hex());
+        ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, pack.body(), marks)) {

@@ -1,11 +1,11 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.GetResult;
@@ -74,12 +74,12 @@ public final class TargetPackReader {
      * @param store sends the requests; its deadline bounds the call
      */
     PackAnswer load(Id id, ObjectStore store) {
-        return load(id.hash(), stored -> EntryFormat.decode(stored, id, Verification.CONTENT_HASH), store);
+        return load(id.hash(), stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH), store);
     }
 
     /** What the packs have under the hash of an id that is not known itself. */
     PackAnswer load(Sha256 hash, ObjectStore store) {
-        return load(hash, stored -> keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), hash), store);
+        return load(hash, stored -> keys.inItsPlace(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash), store);
     }
 
     private PackAnswer load(Sha256 id, Function<MemorySegment, LoadResult> decoder, ObjectStore store) {
@@ -295,7 +295,7 @@ public final class TargetPackReader {
             }
             case GetResult.TooLarge _ -> {
                 catalogue.bad(in.pack(), place.id());
-                yield Optional.of(new PackAnswer.Damaged(Damage.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
+                yield Optional.of(new PackAnswer.Damaged(DamageKind.EXTENDED, "the server sent more of pack " + in.pack().name() + " than was asked for"));
             }
             case GetResult.Unavailable lost when isGone(lost.failure(), in.pack(), keys, store) -> {
                 catalogue.lost(in.pack());
@@ -382,7 +382,7 @@ public final class TargetPackReader {
                         shelf.keep(pack, tail);
                         yield new Indexed.Ok(ok.index());
                     }
-                    case PackIndex.Read.Bad bad when bad.damage() == Damage.TOO_NEW -> new Indexed.Newer("a newer version wrote it: " + bad.detail());
+                    case PackIndex.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW -> new Indexed.Newer("a newer version wrote it: " + bad.detail());
                     case PackIndex.Read.Bad bad -> new Indexed.Lost("its index is damaged: " + bad.detail());
                 };
             }

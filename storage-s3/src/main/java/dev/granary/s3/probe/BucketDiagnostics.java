@@ -1,6 +1,6 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
@@ -29,7 +29,7 @@ public final class BucketDiagnostics {
         this.store = store;
         this.capabilities = capabilities;
         this.diagnosis = new FailureAdvice(config);
-        this.unused = layout.trial(PutId.random(random).hex());
+        this.unused = layout.trial(WriteAttemptId.random(random).hex());
     }
 
     public List<BucketFinding> run() {

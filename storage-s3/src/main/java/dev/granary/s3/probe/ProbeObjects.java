@@ -1,6 +1,6 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.PutId;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.HeadResult;
@@ -30,7 +30,7 @@ final class ProbeObjects {
         this.store = store;
         this.layout = layout;
         this.timing = timing;
-        this.name = PutId.random(random).hex();
+        this.name = WriteAttemptId.random(random).hex();
         this.marks = new ObjectMarks(name, name);
     }
 

@@ -1,13 +1,13 @@
 package dev.granary.s3.publish;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.probe.Capabilities;
 import dev.granary.s3.probe.ConditionalWriteSupport;
@@ -89,7 +89,7 @@ public final class EntryPublisher {
     }
 
     public StoreResult publish(Entry entry, String key, Existing existing) {
-        PutId putId = PutId.random(random);
+        WriteAttemptId putId = WriteAttemptId.random(random);
         byte[] body;
         try {
             body = EntryFormat.encode(entry, Compression.ZSTD, putId);
@@ -220,12 +220,12 @@ public final class EntryPublisher {
         private Step examine(String etag) throws InterruptedException {
             return switch (store.get(key, EntryFormat.MAX_BYTES)) {
                 case GetResult.Found found when found.marks().putId().equals(marks.putId()) -> stored();
-                case GetResult.Found found -> switch (EntryFormat.decode(found.bytes(), entry.id(), Verification.CONTENT_HASH)) {
+                case GetResult.Found found -> switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
                     case LoadResult.Hit hit when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == Damage.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
-                    case LoadResult.Damaged bad when bad.damage() == Damage.TOO_LARGE -> givenUp("the entry in the way cannot be read here: " + bad.detail());
+                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
+                    case LoadResult.Damaged bad when bad.damage() == DamageKind.TOO_LARGE -> givenUp("the entry in the way cannot be read here: " + bad.detail());
                     case LoadResult.Damaged _ -> new Step.Replace(found.etag());
                     case LoadResult.Absent _, LoadResult.Unavailable _ -> throw new IllegalStateException("Decoding ends in a hit or damage");
                 };

@@ -20,6 +20,7 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.Race;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;

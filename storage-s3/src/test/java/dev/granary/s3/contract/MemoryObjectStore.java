@@ -135,11 +135,11 @@ public class MemoryObjectStore implements ObjectStore {
                 yield new GetResult.Unavailable(lost.failure());
             }
             case Fault.Late _ -> new GetResult.Unavailable(Fault.TIMEOUT);
-            case Fault.Conflicting _ -> new GetResult.Unavailable(FalseAnswers.conflict());
-            case Fault.PreconditionFailed _ -> new GetResult.Unavailable(FalseAnswers.preconditionFailed());
-            case Fault.Blank _ -> FalseAnswers.blank();
-            case Fault.Page _ -> FalseAnswers.page();
-            case Fault.Changed changed -> FalseAnswers.get(part(key, offset, length, limit), changed.change(), limit,
+            case Fault.Conflicting _ -> new GetResult.Unavailable(FaultyResponses.conflict());
+            case Fault.PreconditionFailed _ -> new GetResult.Unavailable(FaultyResponses.preconditionFailed());
+            case Fault.Blank _ -> FaultyResponses.blank();
+            case Fault.Page _ -> FaultyResponses.page();
+            case Fault.Changed changed -> FaultyResponses.get(part(key, offset, length, limit), changed.change(), limit,
                     () -> part(another(key), offset, length, limit));
         };
     }
@@ -166,10 +166,10 @@ public class MemoryObjectStore implements ObjectStore {
                 yield new HeadResult.Unavailable(lost.failure());
             }
             case Fault.Late _ -> new HeadResult.Unavailable(Fault.TIMEOUT);
-            case Fault.Conflicting _ -> new HeadResult.Unavailable(FalseAnswers.conflict());
-            case Fault.PreconditionFailed _ -> new HeadResult.Unavailable(FalseAnswers.preconditionFailed());
-            case Fault.Blank _, Fault.Page _ -> FalseAnswers.bare();
-            case Fault.Changed changed -> FalseAnswers.head(about(key), changed.change(), () -> about(another(key)));
+            case Fault.Conflicting _ -> new HeadResult.Unavailable(FaultyResponses.conflict());
+            case Fault.PreconditionFailed _ -> new HeadResult.Unavailable(FaultyResponses.preconditionFailed());
+            case Fault.Blank _, Fault.Page _ -> FaultyResponses.bare();
+            case Fault.Changed changed -> FaultyResponses.head(about(key), changed.change(), () -> about(another(key)));
         };
     }
 
@@ -233,8 +233,8 @@ public class MemoryObjectStore implements ObjectStore {
                 yield lost.failure();
             }
             case Fault.Late _ -> Fault.TIMEOUT;
-            case Fault.Conflicting _ -> FalseAnswers.conflict();
-            case Fault.PreconditionFailed _ -> FalseAnswers.preconditionFailed();
+            case Fault.Conflicting _ -> FaultyResponses.conflict();
+            case Fault.PreconditionFailed _ -> FaultyResponses.preconditionFailed();
             case Fault.Blank _, Fault.Page _ -> Fault.RESET;
             case Fault.Changed changed -> changed.change() == Fault.Change.TRUNCATED ? Fault.RESET : null;
         };
@@ -264,9 +264,9 @@ public class MemoryObjectStore implements ObjectStore {
             }
             case Fault.Conflicting told -> instead(told.moment(), sound, WriteResult.CONFLICT);
             case Fault.PreconditionFailed told -> instead(told.moment(), sound, WriteResult.PRECONDITION_FAILED);
-            case Fault.Blank told -> instead(told.moment(), sound, FalseAnswers.bareWrite(isDeletion));
-            case Fault.Page told -> instead(told.moment(), sound, FalseAnswers.bareWrite(isDeletion));
-            case Fault.Changed changed -> FalseAnswers.write(sound.get(), changed.change());
+            case Fault.Blank told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Page told -> instead(told.moment(), sound, FaultyResponses.bareWrite(isDeletion));
+            case Fault.Changed changed -> FaultyResponses.write(sound.get(), changed.change());
             case Fault.Conditioned how -> change.apply(how.conditions());
         };
     }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -16,6 +15,8 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.Race;
+import dev.granary.testing.TestSeed;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,7 +42,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     private static final long LIMIT = 16 << 20;
     private static final ObjectMarks MARKS = new ObjectMarks("00112233445566778899aabbccddeeff", "ab".repeat(32));
 
-    private final SplittableRandom random = Seed.random(getClass().getName());
+    private final SplittableRandom random = TestSeed.random(getClass().getName());
     private @Nullable ObjectStore opened;
     private int keys;
 

@@ -120,7 +120,7 @@ final class Bucket {
         Stored there = objects.get(key);
         return switch (matching) {
             case KEPT -> there != null && there.etag().equals(etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
-            case REFUSED -> WriteResult.failed(Trouble.NOT_IMPLEMENTED);
+            case REFUSED -> WriteResult.failed(Disturbance.NOT_IMPLEMENTED);
             case IGNORED -> write.get();
         };
     }

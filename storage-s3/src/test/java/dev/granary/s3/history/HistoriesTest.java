@@ -2,7 +2,7 @@ package dev.granary.s3.history;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class HistoriesTest {
     private static final int RUNS = Integer.getInteger("granary.histories.runs", Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "100")));
-    static final long SEED = Seed.VALUE;
+    static final long SEED = TestSeed.VALUE;
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;
 

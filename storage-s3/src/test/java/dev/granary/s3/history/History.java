@@ -59,7 +59,7 @@ final class History {
     private final SplittableRandom random;
     private final Trace trace;
     private final Set<Feature> features = EnumSet.noneOf(Feature.class);
-    private final List<Trouble> troubles = new ArrayList<>();
+    private final List<Disturbance> troubles = new ArrayList<>();
     private final double troubleRate;
     private final double switchRate;
     private final Duration retention;
@@ -87,7 +87,7 @@ final class History {
         this.troubleRate = has(Feature.TROUBLE) ? List.of(0.01, 0.04, 0.1).get(random.nextInt(3)) : 0;
         int kinds = random.nextInt(1, 5);
         for (int i = 0; i < kinds; i++) {
-            troubles.add(Trouble.all().get(random.nextInt(Trouble.all().size())));
+            troubles.add(Disturbance.all().get(random.nextInt(Disturbance.all().size())));
         }
         this.switchRate = List.of(0.0, 0.05, 0.3).get(random.nextInt(3));
         this.retention = Duration.ofDays(random.nextBoolean() ? 90 : 10);
@@ -174,15 +174,15 @@ final class History {
         }
     }
 
-    Trouble trouble(Machine.Work work, String method) {
+    Disturbance trouble(Machine.Work work, String method) {
         if (isOver || random.nextDouble() >= troubleRate) {
-            return Trouble.NONE;
+            return Disturbance.NONE;
         }
-        List<Trouble> fitting = troubles.stream().filter(one -> fits(one, method) && !(one.isLie() && work.hasHeardALie())).toList();
-        return fitting.isEmpty() ? Trouble.NONE : fitting.get(random.nextInt(fitting.size()));
+        List<Disturbance> fitting = troubles.stream().filter(one -> fits(one, method) && !(one.isLie() && work.hasHeardALie())).toList();
+        return fitting.isEmpty() ? Disturbance.NONE : fitting.get(random.nextInt(fitting.size()));
     }
 
-    private static boolean fits(Trouble trouble, String method) {
+    private static boolean fits(Disturbance trouble, String method) {
         boolean isRead = method.equals("GET") || method.equals("RANGE") || method.equals("HEAD") || method.equals("LIST");
         return switch (trouble) {
             case NONE -> false;

@@ -42,11 +42,11 @@ final class HonestStore implements ObjectStore {
     }
 
     static GetResult permitted(GetResult result, boolean mayList) {
-        return result instanceof GetResult.Absent && !mayList ? new GetResult.Unavailable(Trouble.DENIED) : result;
+        return result instanceof GetResult.Absent && !mayList ? new GetResult.Unavailable(Disturbance.DENIED) : result;
     }
 
     static HeadResult permitted(HeadResult result, boolean mayList) {
-        return result instanceof HeadResult.Absent && !mayList ? new HeadResult.Unavailable(Trouble.DENIED) : result;
+        return result instanceof HeadResult.Absent && !mayList ? new HeadResult.Unavailable(Disturbance.DENIED) : result;
     }
 
     @Override
@@ -82,7 +82,7 @@ final class HonestStore implements ObjectStore {
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         if (!mayList) {
-            return new ListResult.Unavailable(Trouble.DENIED);
+            return new ListResult.Unavailable(Disturbance.DENIED);
         }
         List<Listed> listed = Bucket.listed(bucket.objects(), prefix);
         listed.forEach(visitor);

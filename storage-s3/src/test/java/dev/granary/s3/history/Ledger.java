@@ -7,7 +7,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackInfo;
@@ -289,7 +289,7 @@ final class Ledger {
     }
 
     private boolean isSound(Bucket.Stored stored, Id id) {
-        return EntryFormat.decode(MemorySegment.ofArray(stored.body()), id, Verification.CONTENT_HASH) instanceof LoadResult.Hit;
+        return EntryFormat.decode(MemorySegment.ofArray(stored.body()), id, VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit;
     }
 
     private long seenNumber() {

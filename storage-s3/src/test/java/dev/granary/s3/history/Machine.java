@@ -84,7 +84,7 @@ final class Machine {
             return lies > 0;
         }
 
-        void trouble(Trouble one) {
+        void trouble(Disturbance one) {
             troubles++;
             lies += one.isLie() ? 1 : 0;
         }
@@ -231,22 +231,22 @@ final class Machine {
 
     // ---- called by the wire
 
-    Trouble request(String method, String key) {
+    Disturbance request(String method, String key) {
         Work now = work();
         if (now.isWhole) {
-            return Trouble.NONE;
+            return Disturbance.NONE;
         }
         history.turn(this);
-        Trouble trouble = history.trouble(now, method);
-        if (trouble != Trouble.NONE) {
+        Disturbance trouble = history.trouble(now, method);
+        if (trouble != Disturbance.NONE) {
             now.trouble(trouble);
             troubledAtMillis = bucket.nowMillis();
         }
         return trouble;
     }
 
-    void answered(String method, String key, Trouble trouble, Supplier<String> result) {
-        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result.get() + (trouble == Trouble.NONE ? "" : "   ! " + trouble));
+    void answered(String method, String key, Disturbance trouble, Supplier<String> result) {
+        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result.get() + (trouble == Disturbance.NONE ? "" : "   ! " + trouble));
     }
 
     void landed(String method, String key, String result) {

@@ -44,12 +44,12 @@ final class Wire implements ObjectStore {
     }
 
     private GetResult read(String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
-        Trouble trouble = key.endsWith("granary.json") ? Trouble.NONE : machine.request(method, key);
+        Disturbance trouble = key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
         GetResult result = permitted(switch (trouble) {
             case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> fresh(key, answer.apply(bucket.stored(key)));
-            case LOST, ANSWER_LOST -> new GetResult.Unavailable(Trouble.ERROR_500);
-            case LATE -> new GetResult.Unavailable(Trouble.TIMEOUT);
-            case REFUSED -> new GetResult.Unavailable(Trouble.DENIED);
+            case LOST, ANSWER_LOST -> new GetResult.Unavailable(Disturbance.ERROR_500);
+            case LATE -> new GetResult.Unavailable(Disturbance.TIMEOUT);
+            case REFUSED -> new GetResult.Unavailable(Disturbance.DENIED);
             case TRUNCATED -> truncated(answer.apply(bucket.stored(key)));
             case STALE -> answer.apply(stale(key));
             case SWAPPED -> answer.apply(beside(key));
@@ -90,12 +90,12 @@ final class Wire implements ObjectStore {
 
     @Override
     public HeadResult head(String key) {
-        Trouble trouble = machine.request("HEAD", key);
+        Disturbance trouble = machine.request("HEAD", key);
         HeadResult result = permitted(switch (trouble) {
             case NONE, TRUNCATED, SWAPPED, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT -> bucket.head(bucket.stored(key));
-            case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Trouble.ERROR_500);
-            case LATE -> new HeadResult.Unavailable(Trouble.TIMEOUT);
-            case REFUSED -> new HeadResult.Unavailable(Trouble.DENIED);
+            case LOST, ANSWER_LOST -> new HeadResult.Unavailable(Disturbance.ERROR_500);
+            case LATE -> new HeadResult.Unavailable(Disturbance.TIMEOUT);
+            case REFUSED -> new HeadResult.Unavailable(Disturbance.DENIED);
             case STALE -> bucket.head(stale(key));
             case BARE -> bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
                     ? new HeadResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE) : HeadResult.ABSENT;
@@ -142,21 +142,21 @@ final class Wire implements ObjectStore {
     }
 
     private WriteResult write(String method, String key, Supplier<WriteResult> commit) {
-        Trouble trouble = machine.request(method, key);
+        Disturbance trouble = machine.request(method, key);
         boolean isConditional = method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
         WriteResult result = switch (trouble) {
             case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
-            case LOST -> WriteResult.failed(Trouble.ERROR_500);
-            case ANSWER_LOST -> instead(commit, WriteResult.failed(Trouble.ERROR_500));
+            case LOST -> WriteResult.failed(Disturbance.ERROR_500);
+            case ANSWER_LOST -> instead(commit, WriteResult.failed(Disturbance.ERROR_500));
             case LATE -> {
                 bucket.hold(() -> machine.landed(method, key, text(commit.get())));
-                yield WriteResult.failed(Trouble.TIMEOUT);
+                yield WriteResult.failed(Disturbance.TIMEOUT);
             }
             case CONFLICT -> isConditional ? WriteResult.CONFLICT : commit.get();
-            case REFUSED -> WriteResult.failed(Trouble.DENIED);
+            case REFUSED -> WriteResult.failed(Disturbance.DENIED);
             case CONFLICT_LANDED -> isConditional ? instead(commit, WriteResult.CONFLICT) : commit.get();
             case FALSE_412 -> isConditional ? WriteResult.PRECONDITION_FAILED : commit.get();
-            case REFUSED_LANDED -> instead(commit, WriteResult.failed(Trouble.DENIED));
+            case REFUSED_LANDED -> instead(commit, WriteResult.failed(Disturbance.DENIED));
         };
         machine.answered(method, key, trouble, () -> text(result));
         return result;
@@ -169,11 +169,11 @@ final class Wire implements ObjectStore {
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        Trouble trouble = machine.request("LIST", prefix);
+        Disturbance trouble = machine.request("LIST", prefix);
         Map<String, Bucket.Stored> objects = bucket.objects();
         switch (trouble) {
             case LOST, ANSWER_LOST, LATE, REFUSED -> {
-                return new ListResult.Unavailable(Trouble.ERROR_500);
+                return new ListResult.Unavailable(Disturbance.ERROR_500);
             }
             case STALE -> {
                 Bucket.Older<Map<String, Bucket.Stored>> before = bucket.ago(machine.lag());
@@ -187,7 +187,7 @@ final class Wire implements ObjectStore {
         List<Listed> listed = Bucket.listed(objects, prefix);
         machine.answered("LIST", prefix, trouble, () -> listed.size() + " objects");
         if (!machine.mayList()) {
-            return new ListResult.Unavailable(Trouble.DENIED);
+            return new ListResult.Unavailable(Disturbance.DENIED);
         }
         listed.forEach(visitor);
         return new ListResult.Complete(listed.size());

@@ -46,8 +46,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AcknowledgedPacksTest {
     private static final Duration GRACE = Duration.ofDays(1);
 
-    private final TestPacks bucket = new TestPacks("AcknowledgedPacksTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("AcknowledgedPacksTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries made = new TestEntries("AcknowledgedPacksTest");
 
     @TempDir
@@ -74,7 +74,7 @@ class AcknowledgedPacksTest {
     }
 
     private void assertFound(List<Entry> all) {
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
         }
     }
@@ -94,7 +94,7 @@ class AcknowledgedPacksTest {
     }
 
     private PackPublisher publisherWithShelf(PackIndexCache shelf) {
-        return new PackPublisher(store, TestPacks.KEYS, shelf, bucket.random(), _ -> {});
+        return new PackPublisher(store, PackFixture.KEYS, shelf, bucket.random(), _ -> {});
     }
 
     @Test
@@ -104,7 +104,7 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(5);
         assertStored(populate(publisherWithShelf(shelf), all));
         PackInfo pack = bucket.newest().packs().getFirst();
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, store));
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
         assertEquals(5, populate(publisherWithShelf(shelf), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
         bucket.remove(pack);
         assertStored(populate(publisherWithShelf(shelf), all));
@@ -117,8 +117,8 @@ class AcknowledgedPacksTest {
         PackIndexCache shelf = bucket.shelf(shelves);
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, store));
-        PackCompactor compaction = new PackCompactor(store, TestPacks.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
+        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
         assertEquals(0, plan(compaction).lost());
         all.forEach(bucket::placeAlone);
         bucket.remove(pack);
@@ -135,11 +135,11 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, TestPacks.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
@@ -354,9 +354,9 @@ class AcknowledgedPacksTest {
             batches.add(some(2));
             assertStored(populate(server, batches.getLast()));
         }
-        assertEquals("5", new String(store.body(TestPacks.KEYS.hint()), US_ASCII), "a hint that is never written expires");
+        assertEquals("5", new String(store.body(PackFixture.KEYS.hint()), US_ASCII), "a hint that is never written expires");
         bucket.remove(bucket.newest().packs().getFirst());
-        store.remove(TestPacks.KEYS.manifest(1));
+        store.remove(PackFixture.KEYS.manifest(1));
         List<Entry> young = batches.subList(1, 5).stream().flatMap(List::stream).toList();
         assertFound(young);
         List<Entry> more = some(2);
@@ -378,12 +378,12 @@ class AcknowledgedPacksTest {
             batches.add(some(2));
             assertStored(populate(store, batches.getLast()));
         }
-        store.remove(TestPacks.KEYS.manifest(1));
-        store.remove(TestPacks.KEYS.manifest(2));
+        store.remove(PackFixture.KEYS.manifest(1));
+        store.remove(PackFixture.KEYS.manifest(2));
         if (hint.isEmpty()) {
-            store.remove(TestPacks.KEYS.hint());
+            store.remove(PackFixture.KEYS.hint());
         } else {
-            store.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
+            store.place(PackFixture.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
         }
         List<Entry> more = some(2);
         assertStored(populate(store, more));
@@ -393,7 +393,7 @@ class AcknowledgedPacksTest {
     }
 
     private void assertHint(String expected) {
-        assertEquals(expected, new String(store.body(TestPacks.KEYS.hint()), US_ASCII));
+        assertEquals(expected, new String(store.body(PackFixture.KEYS.hint()), US_ASCII));
     }
 
     @Test
@@ -401,7 +401,7 @@ class AcknowledgedPacksTest {
     void hintRepairedWithDuplicates() {
         List<Entry> all = some(3);
         assertStored(populate(store, all));
-        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
         populate(store, all).forEach(result -> assertEquals(StoreResult.DUPLICATE, result));
         assertHint("1");
     }
@@ -410,7 +410,7 @@ class AcknowledgedPacksTest {
     @DisplayName("B5 a compaction that has nothing to do repairs the hint, too")
     void hintRepairedByCompaction() {
         assertStored(populate(store, some(3)));
-        store.place(TestPacks.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), "2".getBytes(US_ASCII), ObjectMarks.NONE);
         assertInstanceOf(PackCompactor.Result.Done.class, compact());
         assertHint("1");
     }
@@ -436,7 +436,7 @@ class AcknowledgedPacksTest {
         PackManifest known = bucket.newest();
         bucket.publish(made.entry(500));
         bucket.publish(wanted);
-        store.remove(TestPacks.KEYS.manifest(2));
+        store.remove(PackFixture.KEYS.manifest(2));
         PackManifestLog.Newest newest = bucket.log().newest(known);
         assertEquals(3, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
@@ -488,7 +488,7 @@ class AcknowledgedPacksTest {
         compact();
         store.pass(GRACE.multipliedBy(2));
         compact();
-        assertTrue(store.keys().stream().noneMatch(TestPacks.keyAlone(wanted)::equals));
+        assertTrue(store.keys().stream().noneMatch(PackFixture.keyAlone(wanted)::equals));
         nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         packs.close();
@@ -531,7 +531,7 @@ class AcknowledgedPacksTest {
         for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
             wall.set(now + off.toMillis());
             try (PackReader after = packsWithShelf(intervals)) {
-                Path kept = shelves.resolve(TestPacks.NAMESPACE).resolve("manifest");
+                Path kept = shelves.resolve(PackFixture.NAMESPACE).resolve("manifest");
                 Files.write(kept, manifestOne());
                 Files.setLastModifiedTime(kept, FileTime.fromMillis(now));
                 assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
@@ -540,7 +540,7 @@ class AcknowledgedPacksTest {
     }
 
     private byte[] manifestOne() {
-        return store.body(TestPacks.KEYS.manifest(1));
+        return store.body(PackFixture.KEYS.manifest(1));
     }
 
     @Test

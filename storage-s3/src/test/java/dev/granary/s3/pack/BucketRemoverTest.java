@@ -31,10 +31,10 @@ import org.junit.jupiter.api.Test;
 class BucketRemoverTest {
     private static final Duration DAY = Duration.ofDays(1);
 
-    private final TestPacks bucket = new TestPacks("BucketRemoverTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("BucketRemoverTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries made = new TestEntries("BucketRemoverTest");
-    private final BucketRemover remover = new BucketRemover(store, TestPacks.KEYS, bucket.log());
+    private final BucketRemover remover = new BucketRemover(store, PackFixture.KEYS, bucket.log());
 
     private Pack placed() {
         Pack pack = bucket.pack(made.entry(100));
@@ -43,7 +43,7 @@ class BucketRemoverTest {
     }
 
     private boolean isThere(PackInfo pack) {
-        return store.keys().contains(TestPacks.KEYS.pack(pack.name()));
+        return store.keys().contains(PackFixture.KEYS.pack(pack.name()));
     }
 
     private static BucketRemover.Orphan orphan(PackInfo pack) {
@@ -52,7 +52,7 @@ class BucketRemoverTest {
 
     private UnpackedEntry alone(Entry entry) {
         bucket.placeAlone(entry);
-        String key = TestPacks.keyAlone(entry);
+        String key = PackFixture.keyAlone(entry);
         HeadResult.Found found = (HeadResult.Found) store.head(key);
         return new UnpackedEntry(entry.id().hash(), key, found.bytes(), found.etag());
     }
@@ -87,7 +87,7 @@ class BucketRemoverTest {
     void orphanNamed() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
         store.pass(DAY);
         assertEquals(0, remover.removeOrphans(List.of(orphan(named), orphan(retired))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
@@ -113,13 +113,13 @@ class BucketRemoverTest {
     void retired() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
         assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
         assertEquals(Set.of(), remover.removeRetired(List.of(known)));
-        TestPacks.done(bucket.log().commit(base -> Optional.of(
+        PackFixture.done(bucket.log().commit(base -> Optional.of(
                 new PackManifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
         assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
@@ -131,7 +131,7 @@ class BucketRemoverTest {
         Entry entry = made.entry(100);
         UnpackedEntry alone = alone(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
         assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
         PackInfo gone = bucket.publish(entry);
         bucket.remove(gone);
@@ -169,7 +169,7 @@ class BucketRemoverTest {
         UnpackedEntry aloneFirst = alone(first);
         UnpackedEntry aloneSecond = alone(second);
         PackInfo copy = bucket.publish(first, second);
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
         bucket.publish(first);
         assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(aloneFirst, copy), new BucketRemover.Copied(aloneSecond, copy))));
         assertEquals(List.of(false, true), List.of(store.keys().contains(aloneFirst.key()), store.keys().contains(aloneSecond.key())));
@@ -179,7 +179,7 @@ class BucketRemoverTest {
     @DisplayName("retired packs: one that could not be removed is not told as gone")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        PackManifest retiring = TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
         assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
         store.plan(FaultPlan.SOUND);
@@ -195,13 +195,13 @@ class BucketRemoverTest {
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
         bucket.publish(made.entry(10)); // so that the manifest before the newest one lists the retired pack, too
         store.pass(DAY);
         List<String> before = store.keys();
         List<Runnable> troubles = new ArrayList<>();
         troubles.add(() -> store.plan(FaultPlan.when(request -> request.key().contains("/m/"), new Fault.Lost(Fault.TIMEOUT))));
-        troubles.add(() -> store.place(TestPacks.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
+        troubles.add(() -> store.place(PackFixture.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
         for (Runnable trouble : troubles) {
             trouble.run();
             assertEquals(BucketRemover.Unneeded.UNKNOWN, remover.removeOwn(List.of(unnamed)));

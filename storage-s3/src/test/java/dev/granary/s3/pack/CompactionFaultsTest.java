@@ -38,7 +38,7 @@ class CompactionFaultsTest {
 
     /** A bucket in which there is everything to be done: fold, merge, remove entries and packs. */
     private final class Scene {
-        private final TestPacks bucket = new TestPacks("CompactionFaultsTest");
+        private final PackFixture bucket = new PackFixture("CompactionFaultsTest");
         private final List<Entry> all = new ArrayList<>(Stream.generate(() -> entries.entry(100)).limit(20).toList());
 
         Scene() {
@@ -46,7 +46,7 @@ class CompactionFaultsTest {
             bucket.publish(bucket.pack(all.subList(2, 6)));
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
-            TestPacks.done(bucket.log().commit(base -> Optional.of(
+            PackFixture.done(bucket.log().commit(base -> Optional.of(
                     base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
             bucket.placeAlone(all.get(0));
             bucket.placeAlone(all.get(4));
@@ -63,7 +63,7 @@ class CompactionFaultsTest {
         }
 
         void assertNothingLost(String when) {
-            try (Reading reading = new Reading(bucket)) {
+            try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
                 assertEquals(List.of(), reading.lost(all), when);
             }
         }
@@ -193,7 +193,7 @@ class CompactionFaultsTest {
 
     private static void read(Scene scene, boolean isOld, AtomicBoolean isOver, AtomicLong lookUps) {
         while (!isOver.get()) {
-            try (Reading reading = new Reading(scene.bucket)) {
+            try (PackLookupDriver reading = new PackLookupDriver(scene.bucket)) {
                 do {
                     for (Entry entry : scene.all) {
                         LoadResult found = reading.load(entry);

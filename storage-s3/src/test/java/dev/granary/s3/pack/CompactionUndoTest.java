@@ -33,8 +33,8 @@ class CompactionUndoTest {
     private static final Duration IN_TIME = Duration.ZERO;
     private static final Duration TOO_LATE = BucketRemover.LONGEST_COMMIT.plusHours(1);
 
-    private final TestPacks bucket = new TestPacks("CompactionUndoTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("CompactionUndoTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("CompactionUndoTest");
     private final List<Entry> all = Stream.generate(() -> entries.entry(500)).limit(6).toList();
     private List<PackInfo> replaced = List.of();
@@ -84,7 +84,7 @@ class CompactionUndoTest {
     }
 
     private void assertFound() {
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
         }
     }
@@ -94,7 +94,7 @@ class CompactionUndoTest {
         PackManifest newest = bucket.newest();
         assertEquals(expected, names(newest.packs()));
         assertEquals(expected.size(), newest.packs().size(), "each once");
-        newest.packs().forEach(pack -> assertTrue(store.keys().contains(TestPacks.KEYS.pack(pack.name())), "what is named is there"));
+        newest.packs().forEach(pack -> assertTrue(store.keys().contains(PackFixture.KEYS.pack(pack.name())), "what is named is there"));
         assertTrue(newest.retired().stream().noneMatch(one -> expected.contains(one.name())));
     }
 
@@ -144,7 +144,7 @@ class CompactionUndoTest {
         PackInfo[] written = new PackInfo[1];
         failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
             written[0] = written();
-            TestPacks.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
+            PackFixture.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
         }));
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
@@ -177,7 +177,7 @@ class CompactionUndoTest {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
-            TestPacks.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.loose()))));
+            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.loose()))));
         }));
         assertEquals(4, bucket.newest().number());
     }
@@ -200,7 +200,7 @@ class CompactionUndoTest {
     @DisplayName("B9 a pack was cut since it was written: it counts as gone, before the commit and after it")
     void writtenIsCut() {
         String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
-            String key = TestPacks.KEYS.pack(written().name());
+            String key = PackFixture.KEYS.pack(written().name());
             store.place(key, new byte[100], store.marks(key));
         }));
         assertTrue(cause.contains("is gone"), cause);
@@ -283,7 +283,7 @@ class CompactionUndoTest {
         PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
         assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
         assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(alone)));
         }
     }

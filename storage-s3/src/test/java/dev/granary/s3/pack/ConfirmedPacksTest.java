@@ -37,8 +37,8 @@ class ConfirmedPacksTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final long HANG_SECONDS = 600; // ends what hangs
 
-    private final TestPacks bucket = new TestPacks("ConfirmedPacksTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("ConfirmedPacksTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("ConfirmedPacksTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
@@ -314,7 +314,7 @@ class ConfirmedPacksTest {
 
             @Override
             public GetResult get(String key, long limit) {
-                return isHintDenied && key.equals(TestPacks.KEYS.hint()) ? new GetResult.Unavailable(no) : super.get(key, limit);
+                return isHintDenied && key.equals(PackFixture.KEYS.hint()) ? new GetResult.Unavailable(no) : super.get(key, limit);
             }
         };
     }
@@ -323,22 +323,22 @@ class ConfirmedPacksTest {
     @DisplayName("B1 B2 whether a pack is there: its length counts, 403 is absence only for who may read the hint, and silence says nothing")
     void presence() {
         PackInfo pack = bucket.publish(one);
-        String key = TestPacks.KEYS.pack(pack.name());
-        assertEquals(TargetPackReader.Presence.THERE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, denying(false)));
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, denying(true)));
+        String key = PackFixture.KEYS.pack(pack.name());
+        assertEquals(TargetPackReader.Presence.THERE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, denying(false)));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, denying(true)));
         store.script(new Fault.Lost(TIMEOUT));
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.script(new Fault.Lost(DENIED)); // and found, when it is asked for again
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.script(new Fault.Lost(DENIED), new Fault.None(), new Fault.Lost(TIMEOUT)); // the hint is read, and then nobody says
-        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.UNKNOWN, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         store.place(key, new byte[50], store.marks(key));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
         bucket.remove(pack);
         store.script(new Fault.Lost(DENIED)); // and absent, when it is asked for again
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
-        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, TestPacks.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
+        assertEquals(TargetPackReader.Presence.GONE, TargetPackReader.presence(pack, PackFixture.KEYS, store));
     }
 
     @Test
@@ -372,7 +372,7 @@ class ConfirmedPacksTest {
         PackInfo mine = bucket.publish(one);
         PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
         PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(another, TestPacks.KEYS, PackIndexCache.NONE, store));
-        assertInstanceOf(TargetPackReader.Indexed.Lost.class, TargetPackReader.fetchIndex(named, TestPacks.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.Indexed.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

@@ -26,11 +26,11 @@ class EmptiedBucketTest {
     private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
 
     private final TestEntries made = new TestEntries("EmptiedBucketTest");
-    private TestPacks bucket = new TestPacks("EmptiedBucketTest");
+    private PackFixture bucket = new PackFixture("EmptiedBucketTest");
     private boolean isBusy;
 
     private void begin(String name, int manifests) {
-        bucket = new TestPacks(name);
+        bucket = new PackFixture(name);
         bucket.store.pass(YEARS);
         publish(manifests);
     }
@@ -46,7 +46,7 @@ class EmptiedBucketTest {
     }
 
     private void assertFound(List<Entry> all) {
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
         }
     }
@@ -128,8 +128,8 @@ class EmptiedBucketTest {
         assertTrue(bucket.newest().number() > before);
         bucket.store.keys().forEach(bucket.store::remove);
         PackManifest old = new PackManifest(57, PackManifest.Loose.ALLOWED, List.of(), List.of());
-        bucket.store.place(TestPacks.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
-        bucket.store.place(TestPacks.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
+        bucket.store.place(PackFixture.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
+        bucket.store.place(PackFixture.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
         publish(1);
         assertEquals(58, bucket.newest().number());
     }
@@ -139,10 +139,10 @@ class EmptiedBucketTest {
     void newestGone() {
         begin("newestGone", 3);
         long newest = bucket.newest().number();
-        bucket.store.remove(TestPacks.KEYS.manifest(newest));
+        bucket.store.remove(PackFixture.KEYS.manifest(newest));
         List<Entry> more = publish(1);
         assertEquals(newest + 1, bucket.newest().number());
-        assertEquals(newest + 1, Long.parseLong(new String(bucket.store.body(TestPacks.KEYS.hint()), US_ASCII)));
+        assertEquals(newest + 1, Long.parseLong(new String(bucket.store.body(PackFixture.KEYS.hint()), US_ASCII)));
         assertFound(more);
     }
 
@@ -152,19 +152,19 @@ class EmptiedBucketTest {
         for (long number : List.of(32_774_400_075L, (1L << 20) + 3)) {
             String text = new String(PackManifestChain.hintText(number), US_ASCII);
             for (int length = 0; length < text.length(); length++) {
-                bucket.store.place(TestPacks.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), ObjectMarks.NONE);
+                bucket.store.place(PackFixture.KEYS.hint(), text.substring(0, length).getBytes(US_ASCII), ObjectMarks.NONE);
                 Optional<PackManifestChain.Hint> hint = hint();
                 assertEquals(0, hint.orElseThrow().number());
             }
-            bucket.store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
+            bucket.store.place(PackFixture.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
             assertEquals(number, hint().orElseThrow().number());
         }
     }
 
     private Optional<PackManifestChain.Hint> hint() {
         try {
-            return new PackManifestChain(bucket.store, TestPacks.KEYS, _ -> {}).hint();
-        } catch (NoAnswerException e) {
+            return new PackManifestChain(bucket.store, PackFixture.KEYS, _ -> {}).hint();
+        } catch (UnknownStateException e) {
             throw new AssertionError(e);
         }
     }
@@ -174,8 +174,8 @@ class EmptiedBucketTest {
     void gap() {
         begin("gap", 3);
         long newest = bucket.newest().number();
-        bucket.store.place(TestPacks.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
-        bucket.store.remove(TestPacks.KEYS.manifest(newest - 1));
+        bucket.store.place(PackFixture.KEYS.hint(), PackManifestChain.hintText(newest - 2), ObjectMarks.NONE);
+        bucket.store.remove(PackFixture.KEYS.manifest(newest - 1));
         List<Entry> more = publish(2);
         assertFound(more);
     }
@@ -186,17 +186,17 @@ class EmptiedBucketTest {
         Entry entry = made.entry(30);
         bucket.placeAlone(entry);
         PackInfo copy = bucket.publish(entry);
-        BucketRemover remover = new BucketRemover(bucket.store, TestPacks.KEYS, bucket.log());
+        BucketRemover remover = new BucketRemover(bucket.store, PackFixture.KEYS, bucket.log());
         List<UnpackedEntry> alone = new ArrayList<>();
-        bucket.store.list(TestPacks.KEYS.loosePrefix(), object -> UnpackedEntry.of(object, TestPacks.KEYS.loosePrefix()).ifPresent(alone::add));
-        bucket.store.remove(TestPacks.KEYS.hint());
+        bucket.store.list(PackFixture.KEYS.loosePrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.loosePrefix()).ifPresent(alone::add));
+        bucket.store.remove(PackFixture.KEYS.hint());
         List<BucketRemover.Copied> copies = List.of(new BucketRemover.Copied(alone.getFirst(), copy));
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
         PackCompactor compaction = bucket.compaction();
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {});
-        assertTrue(bucket.store.keys().contains(TestPacks.KEYS.hint()));
+        assertTrue(bucket.store.keys().contains(PackFixture.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));
         assertFound(List.of(entry));
     }
@@ -219,11 +219,11 @@ class EmptiedBucketTest {
         assertFalse(first.stream().anyMatch(key -> key.endsWith(".pack")));
         assertEquals(2, bucket.newest().packs().size());
         for (PackInfo pack : bucket.newest().packs()) {
-            TestPacks one = bucket;
-            byte[] body = one.store.body(TestPacks.KEYS.pack(pack.name()));
+            PackFixture one = bucket;
+            byte[] body = one.store.body(PackFixture.KEYS.pack(pack.name()));
             one.remove(pack);
             assertFound(List.of(entry));
-            one.store.place(TestPacks.KEYS.pack(pack.name()), body, ObjectMarks.NONE);
+            one.store.place(PackFixture.KEYS.pack(pack.name()), body, ObjectMarks.NONE);
         }
     }
 
@@ -233,7 +233,7 @@ class EmptiedBucketTest {
         Entry entry = made.entry(30);
         Entry beside = made.entry(30);
         List<PackInfo> packs = Stream.generate(() -> bucket.publish(entry, beside)).limit(3).toList();
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(beside)));
             bucket.damage(packs.get(0), entry);
             bucket.damage(packs.get(1), entry);

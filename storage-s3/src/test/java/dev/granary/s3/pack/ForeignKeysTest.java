@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.pack.compact.CompactionPlan;
@@ -18,6 +17,7 @@ import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,8 +48,8 @@ class ForeignKeysTest {
     }
 
     private static List<String> foreign() {
-        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", TestPacks.KEYS.loosePrefix(), TestPacks.KEYS.packPrefix()));
-        for (String prefix : List.of(TestPacks.KEYS.loosePrefix(), TestPacks.KEYS.packPrefix())) {
+        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix()));
+        for (String prefix : List.of(PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix())) {
             String other = "#".repeat(prefix.length()); // of the right length
             for (String name : List.of("ab/" + HASH, HASH + ".pack")) {
                 keys.add(other + name);
@@ -61,15 +61,15 @@ class ForeignKeysTest {
                 keys.add(prefix + name.replace("ab", "cd").replaceFirst("cd", "ab"));
             }
         }
-        keys.remove(TestPacks.KEYS.loosePrefix() + "ab/" + HASH);
-        keys.removeIf(key -> key.equals(TestPacks.KEYS.packPrefix() + HASH + ".pack"));
+        keys.remove(PackFixture.KEYS.loosePrefix() + "ab/" + HASH);
+        keys.removeIf(key -> key.equals(PackFixture.KEYS.packPrefix() + HASH + ".pack"));
         return keys;
     }
 
     @Test
     @DisplayName("S1 F2 no key is an entry's or a pack's that does not begin with the prefix, whatever its length")
     void keys() {
-        SplittableRandom random = Seed.random("ForeignKeysTest.keys");
+        SplittableRandom random = TestSeed.random("ForeignKeysTest.keys");
         List<String> keys = new ArrayList<>(foreign());
         for (int i = 0; i < 10_000; i++) {
             String key = keys.get(random.nextInt(keys.size()));
@@ -78,22 +78,22 @@ class ForeignKeysTest {
             keys.add(key.substring(at));
         }
         for (String key : keys) {
-            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry ->
-                    assertEquals(TestPacks.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
-            TestPacks.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(TestPacks.KEYS.pack(name), key));
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.loosePrefix()).ifPresent(entry ->
+                    assertEquals(PackFixture.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
+            PackFixture.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
         }
     }
 
     @Test
     @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are passed over, and nothing of them is asked for")
     void passedOver() throws Exception {
-        MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(TestPacks.KEYS.packPrefix() + "ab" + "cd")).toList());
-        TestPacks bucket = new TestPacks("ForeignKeysTest");
-        store.place(TestPacks.keyAlone(mine), TestPacks.encoded(mine), ObjectMarks.NONE);
-        BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+        MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd")).toList());
+        PackFixture bucket = new PackFixture("ForeignKeysTest");
+        store.place(PackFixture.keyAlone(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
+        BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
         BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());
-        assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(TestPacks.KEYS.loosePrefix())), plan.alone()::toString);
+        assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.loosePrefix())), plan.alone()::toString);
         assertTrue(plan.alone().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
         PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
         assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
@@ -130,7 +130,7 @@ class ForeignKeysTest {
     @DisplayName("S6 S12 a listing that does not end: a plan to warm has 100,000 entries, says what to do, and a sum of sizes that is not below zero")
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
-        BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+        BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
         BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
         assertEquals(BulkReadPlan.MAX_ALONE, plan.entriesAlone());
         assertEquals(BulkReadPlan.MAX_ALONE + 1, store.listed);
@@ -142,7 +142,7 @@ class ForeignKeysTest {
     @DisplayName("S6 a listing that does not end: one run of a compaction folds 100,000 entries, and looks at 10,000 packs that nobody names")
     void endlessCompaction() {
         Endless store = new Endless(100);
-        PackCompactor.Planned planned = new TestPacks("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
+        PackCompactor.Planned planned = new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
         assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
         assertEquals(CompactionPlanner.MAX_ALONE + 1 + 200_000, store.listed);
@@ -161,7 +161,7 @@ class ForeignKeysTest {
     @DisplayName("S6 what was told is known by namespace and id, among a million")
     void told() {
         ListedEntrySet told = new ListedEntrySet();
-        SplittableRandom random = Seed.random("ForeignKeysTest.told");
+        SplittableRandom random = TestSeed.random("ForeignKeysTest.told");
         byte[] digest = new byte[Sha256.BYTES];
         for (int i = 0; i < 1_000_000; i++) {
             random.nextBytes(digest);

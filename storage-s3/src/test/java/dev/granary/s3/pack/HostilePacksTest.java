@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.HeadResult;
@@ -23,13 +23,13 @@ import org.junit.jupiter.api.Test;
 
 /** Manifests and indexes with fitting checksums that were made to cost their readers much. */
 class HostilePacksTest {
-    private final TestPacks packs = new TestPacks("HostilePacksTest");
+    private final PackFixture packs = new PackFixture("HostilePacksTest");
     private final RandomGenerator random = packs.random();
 
     /** What a manifest says of a pack that consists of an index almost alone. The filter's bits do not matter. */
     private PackInfo info(int entries) {
         IdBloomFilter filter = IdBloomFilter.of(new AbstractList<Sha256>() {
-            private final Sha256 same = TestPacks.hash(random);
+            private final Sha256 same = PackFixture.hash(random);
 
             @Override
             public Sha256 get(int index) {
@@ -42,7 +42,7 @@ class HostilePacksTest {
             }
         });
         long indexOffset = PackIndex.HEADER_BYTES + (long) entries;
-        return new PackInfo(TestPacks.hash(random), indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES, indexOffset, entries,
+        return new PackInfo(PackFixture.hash(random), indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES, indexOffset, entries,
                 0, filter);
     }
 
@@ -55,7 +55,7 @@ class HostilePacksTest {
     void largeIndex() {
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES))).encode()));
         PackManifest.Read read = PackManifest.decode(manifest(List.of(info(PackInfo.MAX_ENTRIES + 1))).encode());
-        assertEquals(Damage.CORRUPT, assertInstanceOf(PackManifest.Read.Bad.class, read).damage());
+        assertEquals(DamageKind.CORRUPT, assertInstanceOf(PackManifest.Read.Bad.class, read).damage());
     }
 
     @Test
@@ -64,13 +64,13 @@ class HostilePacksTest {
         List<PackInfo> most = new ArrayList<>();
         PackInfo full = info(PackInfo.MAX_ENTRIES);
         for (int i = 0; i < PackManifest.MAX_ENTRIES / PackInfo.MAX_ENTRIES; i++) {
-            most.add(new PackInfo(TestPacks.hash(random), full.bytes(), full.indexOffset(), full.entries(), 0, full.filter()));
+            most.add(new PackInfo(PackFixture.hash(random), full.bytes(), full.indexOffset(), full.entries(), 0, full.filter()));
         }
         PackManifest readable = manifest(most);
         assertTrue(readable.isReadable());
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
         PackManifest larger = readable.plus(info(1));
-        assertEquals(Damage.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
+        assertEquals(DamageKind.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
         PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
         assertTrue(assertInstanceOf(PackManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
     }
@@ -80,13 +80,13 @@ class HostilePacksTest {
     void overlapping() {
         List<PackLocation> places = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            places.add(new PackLocation(TestPacks.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
+            places.add(new PackLocation(PackFixture.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
         }
         places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         long end = PackIndex.HEADER_BYTES + 100L;
         assertInstanceOf(PackIndex.Read.Ok.class,
-                PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE));
-        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(places, end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE));
+                PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
+        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(places, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
     }
 
     @Test
@@ -99,7 +99,7 @@ class HostilePacksTest {
             }
         };
         for (String hint : List.of("0", "1", Long.toString(Long.MAX_VALUE))) {
-            endless.place(TestPacks.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
+            endless.place(PackFixture.KEYS.hint(), hint.getBytes(US_ASCII), ObjectMarks.NONE);
             assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log(endless).newest(PackManifest.NONE));
         }
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -21,10 +21,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class IdBloomFilterTest {
     private static final int ABSENT_IDS = 100_000;
 
-    private final SplittableRandom random = Seed.random("IdFilterTest");
+    private final SplittableRandom random = TestSeed.random("IdFilterTest");
 
     private List<Sha256> ids(int count) {
-        return Stream.generate(() -> TestPacks.hash(random)).limit(count).toList();
+        return Stream.generate(() -> PackFixture.hash(random)).limit(count).toList();
     }
 
     private static IdBloomFilter written(IdBloomFilter filter) {
@@ -46,7 +46,7 @@ class IdBloomFilterTest {
             assertTrue(ids.stream().allMatch(filter::mayContain));
             assertTrue(filter.hasRoomFor(count));
             for (int i = 0; i < ABSENT_IDS / filters; i++) {
-                falsePositives += filter.mayContain(TestPacks.hash(random)) ? 1 : 0;
+                falsePositives += filter.mayContain(PackFixture.hash(random)) ? 1 : 0;
             }
         }
         int asked = ABSENT_IDS / filters * filters;

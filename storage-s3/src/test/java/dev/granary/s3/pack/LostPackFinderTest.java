@@ -25,7 +25,7 @@ class LostPackFinderTest {
     private static final StoreFailure DOWN = new StoreFailure(StoreFailure.Kind.SERVER, 503, "SlowDown", "");
     private static final StoreFailure DENIED = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
-    private final TestPacks bucket = new TestPacks("LostPackFinderTest");
+    private final PackFixture bucket = new PackFixture("LostPackFinderTest");
     private final TestEntries made = new TestEntries("LostPackFinderTest");
 
     private PackInfo pack() {
@@ -33,7 +33,7 @@ class LostPackFinderTest {
     }
 
     private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
-        return assertInstanceOf(LostPackFinder.Found.Lost.class, new LostPackFinder(store, TestPacks.KEYS).find(List.of(packs))).names();
+        return assertInstanceOf(LostPackFinder.Found.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
     }
 
     @Test
@@ -95,7 +95,7 @@ class LostPackFinderTest {
     @DisplayName("S12 an object that was cut is a lost pack")
     void cut() {
         PackInfo pack = pack();
-        String key = TestPacks.KEYS.pack(pack.name());
+        String key = PackFixture.KEYS.pack(pack.name());
         byte[] body = bucket.store.body(key);
         bucket.store.place(key, Arrays.copyOf(body, body.length / 2), ObjectMarks.NONE);
         assertEquals(Set.of(pack.name()), lost(bucket.store, pack));
@@ -147,7 +147,7 @@ class LostPackFinderTest {
     void unlisted() {
         PackInfo pack = pack();
         bucket.store.newNotes();
-        LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), TestPacks.KEYS);
+        LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), PackFixture.KEYS);
         assertEquals(new LostPackFinder.Found.Unsaid(DOWN), finder.find(List.of(pack)));
         assertEquals(List.of(), bucket.store.newNotes());
     }

@@ -37,11 +37,11 @@ class ManifestCommitTest {
     /** What a first commit sends before it creates its manifest, once the hint is there. */
     private static final List<String> BEFORE = List.of("GET newest", "HEAD m1", "LIST m/");
 
-    private final TestPacks packs = new TestPacks("ManifestCommitTest");
-    private final NotedStore store = packs.store;
+    private final PackFixture packs = new PackFixture("ManifestCommitTest");
+    private final RecordingObjectStore store = packs.store;
     private final PackManifestLog log = packs.log();
-    private final PackInfo mine = TestPacks.info(packs.random(), 1);
-    private final PackInfo other = TestPacks.info(packs.random(), 1);
+    private final PackInfo mine = PackFixture.info(packs.random(), 1);
+    private final PackInfo other = PackFixture.info(packs.random(), 1);
 
     private Committed commit(PackInfo pack) {
         return log.commit(base -> Optional.of(base.plus(pack)));
@@ -49,7 +49,7 @@ class ManifestCommitTest {
 
     /** What becomes of the first commit where the requests that create it meet with {@code faults}. */
     private Committed commitWith(Fault... faults) {
-        store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         store.newNotes();
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
@@ -66,11 +66,11 @@ class ManifestCommitTest {
     @Test
     @DisplayName("the first commit of a target takes nine requests, and the hint is there before the manifest")
     void first() {
-        PackManifest manifest = TestPacks.done(commit(mine));
+        PackManifest manifest = PackFixture.done(commit(mine));
         assertEquals(1, manifest.number());
         assertEquals(List.of("GET newest", "PUT newest", "GET newest", "HEAD m1", "LIST m/", "PUT m1",
                 "GET newest", "HEAD m2", "REPLACE newest"), store.newNotes());
-        assertEquals(2, TestPacks.done(commit(other)).number());
+        assertEquals(2, PackFixture.done(commit(other)).number());
         assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "GET newest", "HEAD m3", "REPLACE newest"), store.newNotes());
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
@@ -86,7 +86,7 @@ class ManifestCommitTest {
             for (int w = 0; w < WRITERS; w++) {
                 List<PackInfo> own = new ArrayList<>();
                 for (int c = 0; c < COMMITS; c++) {
-                    own.add(TestPacks.info(packs.random(), 1));
+                    own.add(PackFixture.info(packs.random(), 1));
                     names.add(own.getLast().name());
                 }
                 PackManifestLog writer = packs.log();
@@ -97,7 +97,7 @@ class ManifestCommitTest {
                         while (committed instanceof Committed.Failed) { // others were faster, too often
                             committed = writer.commit(base -> Optional.of(base.plus(pack)));
                         }
-                        numbers.add(TestPacks.done(committed).number());
+                        numbers.add(PackFixture.done(committed).number());
                     }
                     return null;
                 }));
@@ -114,7 +114,7 @@ class ManifestCommitTest {
         assertEquals(all + 1, store.keys().size());
         PackManifest before = PackManifest.NONE;
         for (long number = 1; number <= all; number++) {
-            PackManifest.Read read = PackManifest.decode(store.body(TestPacks.KEYS.manifest(number)));
+            PackManifest.Read read = PackManifest.decode(store.body(PackFixture.KEYS.manifest(number)));
             PackManifest manifest = assertInstanceOf(PackManifest.Read.Ok.class, read).manifest();
             assertEquals(before.packs().stream().map(PackInfo::name).toList(),
                     manifest.packs().subList(0, before.packs().size()).stream().map(PackInfo::name).toList());
@@ -128,7 +128,7 @@ class ManifestCommitTest {
     void replyLost() {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.keys().forEach(store::remove);
-            assertEquals(1, TestPacks.done(commitWith(new Fault.AnswerLost(failure))).number());
+            assertEquals(1, PackFixture.done(commitWith(new Fault.AnswerLost(failure))).number());
             assertEquals(List.of("PUT m1", "PUT m1", "GET m1", "GET newest", "HEAD m2", "REPLACE newest"), store.notes().subList(3, 9));
             assertEquals(List.of(mine.name()), committed());
         }
@@ -137,10 +137,10 @@ class ManifestCommitTest {
     @Test
     @DisplayName("R13 the request was lost before the commit: sent again, named once; every reply lost: recognised all the same")
     void requestLost() {
-        TestPacks.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)));
+        PackFixture.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500)));
         assertEquals(List.of(mine.name()), committed());
         store.keys().forEach(store::remove);
-        TestPacks.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)));
+        PackFixture.done(commitWith(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)));
         assertEquals(List.of(mine.name()), committed());
     }
 
@@ -149,20 +149,20 @@ class ManifestCommitTest {
     void replyLostThenAnother() {
         Fault onTop = new Fault.AnswerLostThen(TIMEOUT, () -> {
             store.forgetScript();
-            TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+            PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other))));
         });
-        TestPacks.done(commitWith(onTop));
+        PackFixture.done(commitWith(onTop));
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
 
     @Test
     @DisplayName("R2 another took the number (412), or is about to (409): planned again on top of it")
     void overtaken() {
-        Fault first = new Fault.Meanwhile(() -> TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other)))));
-        assertEquals(2, TestPacks.done(commitWith(first)).number());
+        Fault first = new Fault.Meanwhile(() -> PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other)))));
+        assertEquals(2, PackFixture.done(commitWith(first)).number());
         assertEquals(List.of(other.name(), mine.name()), committed());
         store.keys().forEach(store::remove);
-        assertEquals(1, TestPacks.done(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE))).number());
+        assertEquals(1, PackFixture.done(commitWith(new Fault.Conflicting(Fault.Moment.BEFORE))).number());
         assertEquals(List.of(mine.name()), committed());
     }
 
@@ -177,7 +177,7 @@ class ManifestCommitTest {
             plans[0]++;
             return base.packs().stream().anyMatch(pack -> pack.name().equals(other.name())) ? Optional.empty() : Optional.of(base.plus(other));
         });
-        assertEquals(2, TestPacks.done(committed).number());
+        assertEquals(2, PackFixture.done(committed).number());
         assertEquals(1, plans[0]);
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
@@ -187,7 +187,7 @@ class ManifestCommitTest {
     void landedAllTheSame() {
         for (Fault fault : List.of(new Fault.Conflicting(Fault.Moment.AFTER), new Fault.PreconditionFailed(Fault.Moment.AFTER))) {
             store.keys().forEach(store::remove);
-            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
+            store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
             BEFORE.forEach(_ -> store.script(new Fault.None()));
             store.script(fault);
             int[] plans = {0};
@@ -195,7 +195,7 @@ class ManifestCommitTest {
                 plans[0]++;
                 return Optional.of(base.plus(mine));
             });
-            assertEquals(1, TestPacks.done(committed).number());
+            assertEquals(1, PackFixture.done(committed).number());
             assertEquals(1, plans[0]);
             assertEquals(List.of(mine.name()), committed());
         }
@@ -235,16 +235,16 @@ class ManifestCommitTest {
         Fault lost = new Fault.Lost(TIMEOUT);
         Fault another = new Fault.Meanwhile(() -> {
             store.forgetScript();
-            TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(other))));
+            PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(other))));
         });
-        assertEquals(2, TestPacks.done(commitWith(lost, lost, lost, another)).number());
+        assertEquals(2, PackFixture.done(commitWith(lost, lost, lost, another)).number());
         assertEquals(List.of(other.name(), mine.name()), committed());
     }
 
     @Test
     @DisplayName("a plan that wants nothing any more writes nothing")
     void nothingToDo() {
-        TestPacks.done(commit(mine));
+        PackFixture.done(commit(mine));
         int keys = store.keys().size();
         assertInstanceOf(Committed.Overtaken.class, log.commit(_ -> Optional.empty()));
         assertEquals(keys, store.keys().size());
@@ -256,7 +256,7 @@ class ManifestCommitTest {
         int[] plans = {0};
         Committed committed = log.commit(base -> {
             plans[0]++;
-            TestPacks.done(packs.log().commit(newer -> Optional.of(newer.plus(TestPacks.info(packs.random(), 1)))));
+            PackFixture.done(packs.log().commit(newer -> Optional.of(newer.plus(PackFixture.info(packs.random(), 1)))));
             return Optional.of(base.plus(mine));
         });
         assertInstanceOf(Committed.Failed.class, committed);
@@ -273,7 +273,7 @@ class ManifestCommitTest {
     }
 
     private void commitOthers() {
-        TestPacks.done(packs.log().commit(base -> Optional.of(base.plus(TestPacks.info(packs.random(), 1)))));
+        PackFixture.done(packs.log().commit(base -> Optional.of(base.plus(PackFixture.info(packs.random(), 1)))));
     }
 
     /** Commits where everything is removed after the first plan, so that the first manifest is created beside another chain; then {@code later} plans. */
@@ -305,7 +305,7 @@ class ManifestCommitTest {
     @DisplayName("B4 a manifest of its own lies beside another chain, and no later plan can be carried out, or none is wanted: unknown")
     void astrayAndGivenUp() {
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
-        List<PackInfo> tooMany = Stream.generate(() -> TestPacks.info(packs.random(), 1)).limit(PackManifest.MAX_ENTRIES + 1L).toList();
+        List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1)).limit(PackManifest.MAX_ENTRIES + 1L).toList();
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.loose()))));
     }
 
@@ -321,13 +321,13 @@ class ManifestCommitTest {
     @DisplayName("two manifests of different numbers of which nobody could say: that the number of one is taken says nothing of the other")
     void twoOpen() {
         commitOthers();
-        byte[] hint = store.body(TestPacks.KEYS.hint());
+        byte[] hint = store.body(PackFixture.KEYS.hint());
         commitOthers();
-        store.place(TestPacks.KEYS.hint(), hint, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), hint, ObjectMarks.NONE);
         int[] pauses = {0};
-        PackManifestLog unheard = new PackManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+        PackManifestLog unheard = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
             switch (pauses[0]++) {
-                case 0 -> store.remove(TestPacks.KEYS.manifest(2));
+                case 0 -> store.remove(PackFixture.KEYS.manifest(2));
                 case 1 -> commitOthers();
                 default -> {}
             }
@@ -349,7 +349,7 @@ class ManifestCommitTest {
     /** Commits where nobody can say what became of the first manifests, then {@code meanwhile} happens, and other writers are faster from then on. */
     private Committed commitUnheard(int unheardOf, Runnable meanwhile, Fault... each) {
         int[] pauses = {0};
-        PackManifestLog unheard = new PackManifestLog(store, TestPacks.KEYS, packs.random(), _ -> {
+        PackManifestLog unheard = new PackManifestLog(store, PackFixture.KEYS, packs.random(), _ -> {
             if (++pauses[0] == unheardOf) {
                 meanwhile.run();
             }
@@ -372,9 +372,9 @@ class ManifestCommitTest {
         Committed committed = commitUnheard(1, () -> {
             commitOthers();
             commitOthers();
-            store.remove(TestPacks.KEYS.manifest(3));
+            store.remove(PackFixture.KEYS.manifest(3));
         }, new Fault.PreconditionFailed(Fault.Moment.AFTER), new Fault.Changed(Fault.Change.LONGER));
-        assertTrue(store.keys().contains(TestPacks.KEYS.manifest(2)));
+        assertTrue(store.keys().contains(PackFixture.KEYS.manifest(2)));
         assertInstanceOf(Committed.Unknown.class, committed);
     }
 
@@ -391,8 +391,8 @@ class ManifestCommitTest {
     @DisplayName("a hint that cannot be advanced costs requests, no commit")
     void hintStaysBehind() {
         for (int i = 0; i < 20; i++) {
-            TestPacks.done(commit(TestPacks.info(packs.random(), 1)));
-            store.place(TestPacks.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
+            PackFixture.done(commit(PackFixture.info(packs.random(), 1)));
+            store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
         }
         assertEquals(20, committed().size());
     }

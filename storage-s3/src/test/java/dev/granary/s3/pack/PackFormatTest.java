@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.testing.TestSeed;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -34,14 +34,14 @@ class PackFormatTest {
     private static final int OFFSET_AT = 16;
     private static final int ROWS_CRC_AT = 24;
 
-    private final SplittableRandom random = Seed.random("PackFormatTest");
+    private final SplittableRandom random = TestSeed.random("PackFormatTest");
 
     private Map<Sha256, byte[]> entries(int count, int maxBytes) {
         Map<Sha256, byte[]> entries = new LinkedHashMap<>();
         for (int i = 0; i < count; i++) {
             byte[] bytes = new byte[random.nextInt(1, maxBytes + 1)];
             random.nextBytes(bytes);
-            entries.put(TestPacks.hash(random), bytes);
+            entries.put(PackFixture.hash(random), bytes);
         }
         return entries;
     }
@@ -62,7 +62,7 @@ class PackFormatTest {
         return assertInstanceOf(PackIndex.Read.Ok.class, read, read::toString).index();
     }
 
-    private static Damage bad(byte[] tail, long indexOffset) {
+    private static DamageKind bad(byte[] tail, long indexOffset) {
         return assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(tail, indexOffset, NAMESPACE)).damage();
     }
 
@@ -89,7 +89,7 @@ class PackFormatTest {
             assertEquals(id, place.id());
         });
         for (int i = 0; i < 1000; i++) {
-            assertEquals(Optional.empty(), index.find(TestPacks.hash(random)));
+            assertEquals(Optional.empty(), index.find(PackFixture.hash(random)));
         }
         List<PackLocation> places = index.places();
         for (int i = 1; i < count; i++) {
@@ -101,8 +101,8 @@ class PackFormatTest {
     @DisplayName("entries of one byte and of the limit lie in a pack; none, and more than the limit, are refused; twice is once")
     void limits() {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
-        Sha256 small = TestPacks.hash(random);
-        Sha256 large = TestPacks.hash(random);
+        Sha256 small = PackFixture.hash(random);
+        Sha256 large = PackFixture.hash(random);
         builder.add(small, new byte[] {7}, 1);
         builder.add(small, new byte[] {8, 9}, 2);
         byte[] most = new byte[PackIndex.MAX_ENTRY_BYTES];
@@ -110,8 +110,8 @@ class PackFormatTest {
         builder.add(large, most, 3);
         assertTrue(PackBuilder.fits(most.length));
         assertFalse(PackBuilder.fits(most.length + 1L));
-        assertThrows(IllegalArgumentException.class, () -> builder.add(TestPacks.hash(random), new byte[0], 0));
-        assertThrows(IllegalArgumentException.class, () -> builder.add(TestPacks.hash(random), new byte[most.length + 1], 0));
+        assertThrows(IllegalArgumentException.class, () -> builder.add(PackFixture.hash(random), new byte[0], 0));
+        assertThrows(IllegalArgumentException.class, () -> builder.add(PackFixture.hash(random), new byte[most.length + 1], 0));
         assertEquals(2, builder.size());
         assertEquals(1L + most.length, builder.bytes());
         Pack pack = builder.build();
@@ -146,8 +146,8 @@ class PackFormatTest {
         bad(Arrays.copyOf(tail, tail.length + 1), offset);
         bad(Arrays.copyOf(tail, tail.length + PackIndex.ROW_BYTES), offset);
         bad(tail, offset + 1);
-        assertEquals(Damage.TRUNCATED, bad(new byte[0], offset));
-        assertEquals(Damage.FOREIGN, bad(new byte[500], offset));
+        assertEquals(DamageKind.TRUNCATED, bad(new byte[0], offset));
+        assertEquals(DamageKind.FOREIGN, bad(new byte[500], offset));
     }
 
     /** The tail of a pack, changed, with checksums that fit again. */
@@ -170,13 +170,13 @@ class PackFormatTest {
         long offset = pack.info().indexOffset();
         assertEquals(5, index(resealed(tail, _ -> {}, _ -> {}), offset).size());
         for (int count : new int[] {-1, 0, 4, 6, Integer.MAX_VALUE, Integer.MIN_VALUE, 5 + (1 << 29)}) {
-            assertEquals(Damage.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putInt(COUNT_AT, count)), offset));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putInt(COUNT_AT, count)), offset));
         }
         for (long wrong : new long[] {-1, 0, offset - 1, offset + 1, Long.MAX_VALUE, Long.MIN_VALUE, offset + (1L << 32)}) {
-            assertEquals(Damage.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putLong(OFFSET_AT, wrong)), offset));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, _ -> {}, footer -> footer.putLong(OFFSET_AT, wrong)), offset));
         }
-        assertEquals(Damage.TOO_NEW, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)), offset));
-        assertEquals(Damage.TOO_OLD, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)), offset));
+        assertEquals(DamageKind.TOO_NEW, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)), offset));
+        assertEquals(DamageKind.TOO_OLD, bad(resealed(tail, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)), offset));
     }
 
     @Test
@@ -188,14 +188,14 @@ class PackFormatTest {
         int offsetAt = 2 * PackIndex.ROW_BYTES + Sha256.BYTES;
         int lengthAt = offsetAt + Long.BYTES;
         for (long offset : new long[] {-1, 0, PackIndex.HEADER_BYTES - 1, end, Long.MAX_VALUE, Long.MIN_VALUE, Long.MAX_VALUE - 10}) {
-            assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.putLong(offsetAt, offset), _ -> {}), end));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.putLong(offsetAt, offset), _ -> {}), end));
         }
         for (int length : new int[] {-1, 0, Integer.MAX_VALUE, Integer.MIN_VALUE, PackIndex.MAX_ENTRY_BYTES + 1, (int) end}) {
-            assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.putInt(lengthAt, length), _ -> {}), end));
+            assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.putInt(lengthAt, length), _ -> {}), end));
         }
-        assertEquals(Damage.CORRUPT, bad(resealed(tail, rows -> rows.put(0, (byte) -1).put(1, (byte) -1).put(2, (byte) -1), _ -> {}), end));
+        assertEquals(DamageKind.CORRUPT, bad(resealed(tail, rows -> rows.put(0, (byte) -1).put(1, (byte) -1).put(2, (byte) -1), _ -> {}), end));
         byte[] twice = resealed(tail, rows -> rows.put(0, tail, PackIndex.ROW_BYTES, PackIndex.ROW_BYTES), _ -> {});
-        assertEquals(Damage.CORRUPT, bad(twice, end));
+        assertEquals(DamageKind.CORRUPT, bad(twice, end));
     }
 
     @Test
@@ -203,7 +203,7 @@ class PackFormatTest {
     void otherTarget() {
         Pack pack = pack(entries(2, 50));
         PackIndex.Read read = PackIndex.decode(tail(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
-        assertEquals(Damage.WRONG_KEY, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+        assertEquals(DamageKind.WRONG_KEY, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
     }
 
     @Test
@@ -212,8 +212,8 @@ class PackFormatTest {
         Map<Sha256, byte[]> one = new LinkedHashMap<>();
         Map<Sha256, byte[]> other = new LinkedHashMap<>();
         for (int i = 0; i < 8; i++) {
-            one.put(TestPacks.hash(random), new byte[20]);
-            other.put(TestPacks.hash(random), new byte[20]);
+            one.put(PackFixture.hash(random), new byte[20]);
+            other.put(PackFixture.hash(random), new byte[20]);
         }
         Pack pack = pack(one);
         PackIndex foreign = index(tail(pack(other)), pack.info().indexOffset());

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestSeed;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -26,12 +26,12 @@ class PackFuzzTest {
     private static final int FOOTER_OFFSET_AT = 16;
     private static final int FOOTER_ROWS_AT = 24;
 
-    private final SplittableRandom random = Seed.random("PackFuzzTest");
+    private final SplittableRandom random = TestSeed.random("PackFuzzTest");
 
     private Pack pack(int entries) {
-        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, random);
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, random);
         for (int i = 0; i < entries; i++) {
-            builder.add(TestPacks.hash(random), new byte[] {1, 2, (byte) i}, i);
+            builder.add(PackFixture.hash(random), new byte[] {1, 2, (byte) i}, i);
         }
         return builder.build();
     }
@@ -57,8 +57,8 @@ class PackFuzzTest {
     @Test
     @DisplayName("Fuzz: a manifest is sound or not, and a sound one is written as it was read")
     void manifest() {
-        PackManifest small = new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(random, 1)), List.of(new PackManifest.Retired(TestPacks.hash(random), 3)));
-        PackManifest more = new PackManifest(9, PackManifest.Loose.NONE, List.of(TestPacks.info(random, 3), TestPacks.info(random, 20)), List.of());
+        PackManifest small = new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        PackManifest more = new PackManifest(9, PackManifest.Loose.NONE, List.of(PackFixture.info(random, 3), PackFixture.info(random, 20)), List.of());
         Fuzzer.run(FuzzTarget.of("manifest", List.of(small.encode(), more.encode(), PackManifest.NONE.encode()), bytes -> {
             if (PackManifest.decode(bytes) instanceof PackManifest.Read.Ok(PackManifest read)) {
                 assertArrayEquals(bytes, read.encode());
@@ -75,7 +75,7 @@ class PackFuzzTest {
         List<byte[]> tails = packs.stream().map(pack -> Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length)).toList();
         Fuzzer.run(FuzzTarget.of("pack index", tails, bytes -> {
             long offset = bytes.length < PackIndex.FOOTER_BYTES ? 32 : ByteBuffer.wrap(bytes).getLong(bytes.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT);
-            if (PackIndex.decode(bytes, offset, TestPacks.NAMESPACE) instanceof PackIndex.Read.Ok(PackIndex index)) {
+            if (PackIndex.decode(bytes, offset, PackFixture.NAMESPACE) instanceof PackIndex.Read.Ok(PackIndex index)) {
                 for (PackLocation place : index.places()) {
                     assertTrue(place.offset() >= PackIndex.HEADER_BYTES && place.end() <= offset && place.length() > 0, place::toString);
                     assertEquals(Optional.of(place), index.find(place.id()));
@@ -91,17 +91,17 @@ class PackFuzzTest {
         for (long offset : new long[] {Long.MIN_VALUE, Long.MIN_VALUE + 31, -1, 0, PackIndex.HEADER_BYTES - 1}) {
             byte[] tail = Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length);
             ByteBuffer.wrap(tail).putLong(tail.length - PackIndex.FOOTER_BYTES + FOOTER_OFFSET_AT, offset);
-            PackIndex.Read read = PackIndex.decode(repairedIndex(tail), offset, TestPacks.NAMESPACE);
-            assertEquals(Damage.CORRUPT, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
+            PackIndex.Read read = PackIndex.decode(repairedIndex(tail), offset, PackFixture.NAMESPACE);
+            assertEquals(DamageKind.CORRUPT, assertInstanceOf(PackIndex.Read.Bad.class, read).damage());
         }
     }
 
     @Test
     @DisplayName("Fuzz: a filter is there or too short, and answers for any id")
     void filter() {
-        ByteBuffer seed = ByteBuffer.allocate(IdBloomFilter.of(List.of(TestPacks.hash(random))).byteSize());
-        IdBloomFilter.of(List.of(TestPacks.hash(random))).writeTo(seed);
-        Sha256 any = TestPacks.hash(random);
+        ByteBuffer seed = ByteBuffer.allocate(IdBloomFilter.of(List.of(PackFixture.hash(random))).byteSize());
+        IdBloomFilter.of(List.of(PackFixture.hash(random))).writeTo(seed);
+        Sha256 any = PackFixture.hash(random);
         Fuzzer.run(FuzzTarget.of("id filter", List.of(seed.array()), bytes -> IdBloomFilter.readFrom(ByteBuffer.wrap(bytes)).mayContain(any))
                 .throwing(BufferUnderflowException.class));
     }
@@ -109,15 +109,15 @@ class PackFuzzTest {
     @Test
     @DisplayName("Fuzz: a listed key is that of its pack or its entry, or of neither")
     void keys() {
-        Sha256 name = TestPacks.hash(random);
-        String loose = TestPacks.KEYS.loosePrefix() + name.hex().substring(0, 2) + "/" + name.hex();
-        List<byte[]> seeds = List.of(TestPacks.KEYS.pack(name).getBytes(StandardCharsets.UTF_8), loose.getBytes(StandardCharsets.UTF_8), "x".getBytes(StandardCharsets.UTF_8));
+        Sha256 name = PackFixture.hash(random);
+        String loose = PackFixture.KEYS.loosePrefix() + name.hex().substring(0, 2) + "/" + name.hex();
+        List<byte[]> seeds = List.of(PackFixture.KEYS.pack(name).getBytes(StandardCharsets.UTF_8), loose.getBytes(StandardCharsets.UTF_8), "x".getBytes(StandardCharsets.UTF_8));
         Fuzzer.run(FuzzTarget.of("listed keys", seeds, bytes -> {
             String key = new String(bytes, StandardCharsets.UTF_8);
-            TestPacks.KEYS.nameOfPack(key).ifPresent(pack -> assertEquals(TestPacks.KEYS.pack(pack), key));
-            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), TestPacks.KEYS.loosePrefix()).ifPresent(entry -> {
+            PackFixture.KEYS.nameOfPack(key).ifPresent(pack -> assertEquals(PackFixture.KEYS.pack(pack), key));
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.loosePrefix()).ifPresent(entry -> {
                 String hex = entry.id().hex();
-                assertEquals(TestPacks.KEYS.loosePrefix() + hex.substring(0, 2) + "/" + hex, key);
+                assertEquals(PackFixture.KEYS.loosePrefix() + hex.substring(0, 2) + "/" + hex, key);
             });
         }).words(List.of("/", "..", "A", "F", ".pack", "p/", "e/", "v1/")));
     }

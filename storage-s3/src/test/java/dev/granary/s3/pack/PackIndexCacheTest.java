@@ -28,8 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Manifests and indexes that another process has left on the disk: what they save, and that no file there can make a look-up wrong. */
 class PackIndexCacheTest {
-    private final TestPacks bucket = new TestPacks("IndexShelfTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("IndexShelfTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("IndexShelfTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(100);
@@ -55,15 +55,15 @@ class PackIndexCacheTest {
     }
 
     private Path manifest() {
-        return directory.resolve(TestPacks.NAMESPACE).resolve("manifest");
+        return directory.resolve(PackFixture.NAMESPACE).resolve("manifest");
     }
 
     private Path index(PackInfo pack) {
-        return directory.resolve(TestPacks.NAMESPACE).resolve(pack.name().hex() + ".index");
+        return directory.resolve(PackFixture.NAMESPACE).resolve(pack.name().hex() + ".index");
     }
 
     private List<String> files() throws IOException {
-        try (Stream<Path> files = Files.list(directory.resolve(TestPacks.NAMESPACE))) {
+        try (Stream<Path> files = Files.list(directory.resolve(PackFixture.NAMESPACE))) {
             return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
     }
@@ -98,7 +98,7 @@ class PackIndexCacheTest {
     void isPrivate() throws IOException {
         bucket.publish(one);
         assertHit(one);
-        for (Path made : List.of(directory.resolve(TestPacks.NAMESPACE), directory.resolve(Path.of(TestPacks.NAMESPACE).getName(0)))) {
+        for (Path made : List.of(directory.resolve(PackFixture.NAMESPACE), directory.resolve(Path.of(PackFixture.NAMESPACE).getName(0)))) {
             assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)), made::toString);
         }
     }
@@ -162,19 +162,19 @@ class PackIndexCacheTest {
 
     /** A pack whose entries take as many bytes in all, whatever their ids. */
     private Pack sameLength(Entry... of) {
-        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
         for (Entry entry : of) {
-            builder.add(entry.id().hash(), TestPacks.encoded(entry), 0);
+            builder.add(entry.id().hash(), PackFixture.encoded(entry), 0);
         }
         long padding = 64_000 - builder.bytes();
-        builder.add(TestPacks.hash(bucket.random()), entries.bytes((int) padding), 0);
+        builder.add(PackFixture.hash(bucket.random()), entries.bytes((int) padding), 0);
         return builder.build();
     }
 
     @Test
     @DisplayName("D6 a kept manifest of another bucket: misses until it is compared, then hits")
     void foreignManifest() throws IOException {
-        TestPacks elsewhere = new TestPacks("IndexShelfTest.elsewhere");
+        PackFixture elsewhere = new PackFixture("IndexShelfTest.elsewhere");
         for (int i = 0; i < 5; i++) {
             elsewhere.publish(entries.entry(10));
         }

@@ -31,8 +31,8 @@ class PackManifestLogTest {
     /** What each manifest carries: the put id of its writer. */
     private static final ObjectMarks SOMEBODY = new ObjectMarks("00".repeat(16), "");
 
-    private final TestPacks packs = new TestPacks("ManifestLogTest");
-    private final NotedStore store = packs.store;
+    private final PackFixture packs = new PackFixture("ManifestLogTest");
+    private final RecordingObjectStore store = packs.store;
     private final PackManifestLog log = packs.log();
 
     private PackManifest newest(PackManifest known) {
@@ -42,19 +42,19 @@ class PackManifestLogTest {
     }
 
     private void hint(String text) {
-        store.place(TestPacks.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.hint(), text.getBytes(US_ASCII), ObjectMarks.NONE);
     }
 
     private void place(PackManifest manifest) {
         byte[] body = manifest.encode();
-        store.place(TestPacks.KEYS.manifest(manifest.number()), body, new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
+        store.place(PackFixture.KEYS.manifest(manifest.number()), body, new ObjectMarks(SOMEBODY.putId(), Sha256.of(body).hex()));
     }
 
     /** Manifests 1 to {@code count}, without a hint. */
     private PackManifest chain(int count) {
         PackManifest last = PackManifest.NONE;
         for (int i = 0; i < count; i++) {
-            last = new PackManifest(i + 1, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+            last = new PackManifest(i + 1, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
             place(last);
         }
         return last;
@@ -109,7 +109,7 @@ class PackManifestLogTest {
         PackInfo second = packs.publish(packs.pack());
         PackManifest known = packs.newest();
         packs.publish(packs.pack());
-        store.place(TestPacks.KEYS.manifest(3), new byte[77], SOMEBODY);
+        store.place(PackFixture.KEYS.manifest(3), new byte[77], SOMEBODY);
         for (PackManifest start : List.of(PackManifest.NONE, known)) {
             PackManifest read = newest(start);
             assertEquals(3, read.number());
@@ -126,8 +126,8 @@ class PackManifestLogTest {
     void misplaced() {
         chain(3);
         hint("3");
-        byte[] second = store.body(TestPacks.KEYS.manifest(2));
-        store.place(TestPacks.KEYS.manifest(3), store.body(TestPacks.KEYS.manifest(1)), SOMEBODY);
+        byte[] second = store.body(PackFixture.KEYS.manifest(2));
+        store.place(PackFixture.KEYS.manifest(3), store.body(PackFixture.KEYS.manifest(1)), SOMEBODY);
         PackManifest read = newest(PackManifest.NONE);
         assertEquals(3, read.number());
         PackManifest expected = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(second)).manifest();
@@ -137,9 +137,9 @@ class PackManifestLogTest {
     @Test
     @DisplayName("D6 many damaged manifests in a row: a reader keeps what it knows")
     void manyDamaged() {
-        PackManifest known = packs.commit(TestPacks.info(packs.random(), 2));
+        PackManifest known = packs.commit(PackFixture.info(packs.random(), 2));
         for (int i = 2; i <= 30; i++) {
-            store.place(TestPacks.KEYS.manifest(i), new byte[1], SOMEBODY);
+            store.place(PackFixture.KEYS.manifest(i), new byte[1], SOMEBODY);
         }
         PackManifest read = newest(known);
         assertEquals(30, read.number());
@@ -154,12 +154,12 @@ class PackManifestLogTest {
         byte[] newer = new PackManifest(2, PackManifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
-        store.place(TestPacks.KEYS.manifest(2), newer, SOMEBODY);
+        store.place(PackFixture.KEYS.manifest(2), newer, SOMEBODY);
         PackManifestLog.Newest.Unavailable read = assertInstanceOf(PackManifestLog.Newest.Unavailable.class, log.newest(PackManifest.NONE));
         assertTrue(read.cause().contains("newer version"), read::cause);
         assertInstanceOf(PackManifestLog.Committed.Failed.class, log.commit(base -> Optional.of(base.plus(pack))));
-        assertArrayEquals(newer, store.body(TestPacks.KEYS.manifest(2)));
-        assertTrue(store.keys().stream().noneMatch(TestPacks.KEYS.manifest(3)::equals));
+        assertArrayEquals(newer, store.body(PackFixture.KEYS.manifest(2)));
+        assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(3)::equals));
     }
 
     @Test
@@ -171,7 +171,7 @@ class PackManifestLogTest {
         assertSame(PackManifest.NONE, newest(known));
         assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newNotes());
         for (int i = 1; i <= 8; i++) {
-            PackManifest again = packs.commit(TestPacks.info(packs.random(), 1));
+            PackManifest again = packs.commit(PackFixture.info(packs.random(), 1));
             assertEquals(i, again.number());
             assertEquals(i, newest(known).number());
             assertEquals(again.packs().getLast().name(), newest(known).packs().getLast().name());
@@ -184,19 +184,19 @@ class PackManifestLogTest {
         PackManifest known = chain(2);
         hint("2");
         assertSame(known, newest(known));
-        PackManifest other = new PackManifest(2, known.loose(), List.of(TestPacks.info(packs.random(), 1)), List.of());
+        PackManifest other = new PackManifest(2, known.loose(), List.of(PackFixture.info(packs.random(), 1)), List.of());
         assertEquals(known.encode().length, other.encode().length);
         place(other);
         assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
         byte[] whole = known.encode();
-        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
+        store.place(PackFixture.KEYS.manifest(2), Arrays.copyOf(whole, whole.length - 1), new ObjectMarks(SOMEBODY.putId(), Sha256.of(whole).hex()));
         assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
         for (PackManifest stripped : List.of(known, other)) { // by a proxy that keeps no metadata
             byte[] body = stripped.encode();
-            store.place(TestPacks.KEYS.manifest(2), body, ObjectMarks.NONE);
+            store.place(PackFixture.KEYS.manifest(2), body, ObjectMarks.NONE);
             assertEquals(stripped.packs().getFirst().name(), newest(known).packs().getFirst().name());
         }
-        store.place(TestPacks.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.manifest(2), Arrays.copyOf(whole, whole.length + 1), ObjectMarks.NONE);
         assertEquals(newest(PackManifest.NONE).packs().getFirst().name(), newest(known).packs().getFirst().name());
     }
 
@@ -204,10 +204,10 @@ class PackManifestLogTest {
     @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
     void removedBehind403() {
         PackManifest known = chain(3);
-        PackManifest last = new PackManifest(6, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        PackManifest last = new PackManifest(6, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(last);
         hint("6");
-        store.remove(TestPacks.KEYS.manifest(3));
+        store.remove(PackFixture.KEYS.manifest(3));
         PackManifestLog.Newest newest = packs.log(new AcknowledgedPacksTest.WithoutListing(store)).newest(known);
         assertEquals(6, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
@@ -230,7 +230,7 @@ class PackManifestLogTest {
     }
 
     private PackManifest alone(long number) {
-        PackManifest manifest = new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(packs.random(), 1)), List.of());
+        PackManifest manifest = new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(manifest);
         return manifest;
     }
@@ -270,14 +270,14 @@ class PackManifestLogTest {
         for (int i = 20; i <= 50; i++) {
             alone(i);
         }
-        store.place(TestPacks.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
+        store.place(PackFixture.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
         alone((1L << 43) + 1); // no number that commits reach
         alone(51);
         ObjectStore behind = new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
                 return super.list(prefix, object -> {
-                    if (!object.key().equals(TestPacks.KEYS.manifest(51))) {
+                    if (!object.key().equals(PackFixture.KEYS.manifest(51))) {
                         visitor.accept(object);
                     }
                 });
@@ -294,7 +294,7 @@ class PackManifestLogTest {
         PackManifest known = new PackManifest(3, PackManifest.Loose.ALLOWED, List.of(), List.of());
         hint("38");
         for (int i = 1; i <= 30; i++) {
-            store.remove(TestPacks.KEYS.manifest(i));
+            store.remove(PackFixture.KEYS.manifest(i));
         }
         assertEquals(40, newest(known).number());
     }

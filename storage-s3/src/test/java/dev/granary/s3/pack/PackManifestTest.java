@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,19 +33,19 @@ class PackManifestTest {
     private static final int FILTER_LENGTH_AT = ENTRIES_AT + Integer.BYTES + Long.BYTES;
     private static final int RETIRED_AT = FILTER_LENGTH_AT + Integer.BYTES + Long.BYTES;
 
-    private final SplittableRandom random = Seed.random("ManifestTest");
+    private final SplittableRandom random = TestSeed.random("ManifestTest");
 
     private static PackManifest read(byte[] stored) {
         PackManifest.Read read = PackManifest.decode(stored);
         return assertInstanceOf(PackManifest.Read.Ok.class, read, read::toString).manifest();
     }
 
-    private static Damage bad(byte[] stored) {
+    private static DamageKind bad(byte[] stored) {
         return assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(stored)).damage();
     }
 
     private PackManifest small() {
-        return new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(TestPacks.info(random, 1)), List.of(new PackManifest.Retired(TestPacks.hash(random), 3)));
+        return new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
     }
 
     @ParameterizedTest
@@ -55,8 +55,8 @@ class PackManifestTest {
         List<PackInfo> packs = new ArrayList<>();
         List<PackManifest.Retired> retired = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            packs.add(TestPacks.info(random, i % 40).since(i));
-            retired.add(new PackManifest.Retired(TestPacks.hash(random), i));
+            packs.add(PackFixture.info(random, i % 40).since(i));
+            retired.add(new PackManifest.Retired(PackFixture.hash(random), i));
         }
         for (PackManifest.Loose loose : PackManifest.Loose.values()) {
             PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, loose, packs, retired);
@@ -74,11 +74,11 @@ class PackManifestTest {
     @Test
     @DisplayName("each step makes the next number: a pack more, packs in place of others, retired ones forgotten, sealed")
     void steps() {
-        PackManifest one = PackManifest.NONE.plus(TestPacks.info(random, 1));
-        PackManifest two = one.plus(TestPacks.info(random, 2));
+        PackManifest one = PackManifest.NONE.plus(PackFixture.info(random, 1));
+        PackManifest two = one.plus(PackFixture.info(random, 2));
         assertEquals(List.of(1L, 2L), two.packs().stream().map(PackInfo::since).toList());
         Sha256 old = two.packs().getFirst().name();
-        PackInfo merged = TestPacks.info(random, 3);
+        PackInfo merged = PackFixture.info(random, 3);
         PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.Loose.ALLOWED);
         assertEquals(List.of(two.packs().getLast().name(), merged.name()), three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new PackManifest.Retired(old, 3)), three.retired());
@@ -102,8 +102,8 @@ class PackManifestTest {
             bad(Arrays.copyOf(stored, i));
         }
         bad(Arrays.copyOf(stored, stored.length + 1));
-        assertEquals(Damage.TRUNCATED, bad(new byte[0]));
-        assertEquals(Damage.FOREIGN, bad(new byte[200]));
+        assertEquals(DamageKind.TRUNCATED, bad(new byte[0]));
+        assertEquals(DamageKind.FOREIGN, bad(new byte[200]));
     }
 
     private static byte[] resealed(byte[] stored, Consumer<ByteBuffer> change) {
@@ -152,7 +152,7 @@ class PackManifestTest {
         int entries = 37_000_000;
         for (long indexOffset : new long[] {PackIndex.HEADER_BYTES, PackIndex.HEADER_BYTES + entries}) {
             long bytes = indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
-            assertEquals(Damage.CORRUPT, bad(resealed(small().encode(),
+            assertEquals(DamageKind.CORRUPT, bad(resealed(small().encode(),
                     in -> in.putLong(BYTES_AT, bytes).putLong(INDEX_OFFSET_AT, indexOffset).putInt(ENTRIES_AT, entries))));
         }
     }
@@ -161,9 +161,9 @@ class PackManifestTest {
     @DisplayName("a manifest of another version, or with a flag that nobody knows, is told as such")
     void versions() {
         byte[] stored = small().encode();
-        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));
-        assertEquals(Damage.TOO_OLD, bad(resealed(stored, in -> in.putInt(VERSION_AT, 0))));
-        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 4))));
-        assertEquals(Damage.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 3))), "sealed, and about to be");
+        assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));
+        assertEquals(DamageKind.TOO_OLD, bad(resealed(stored, in -> in.putInt(VERSION_AT, 0))));
+        assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 4))));
+        assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(FLAGS_AT, 3))), "sealed, and about to be");
     }
 }

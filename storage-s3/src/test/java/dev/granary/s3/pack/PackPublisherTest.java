@@ -33,8 +33,8 @@ import org.junit.jupiter.api.Test;
 
 /** Publishing in packs: everybody hears what became of an entry, and nothing refers to a pack that is not there. */
 class PackPublisherTest {
-    private final TestPacks bucket = new TestPacks("PackPublisherTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("PackPublisherTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("PackPublisherTest");
     private final PackPublisher publisher = bucket.publisher();
     private final List<StoreResult> heard = Collections.synchronizedList(new ArrayList<>());
@@ -324,7 +324,7 @@ class PackPublisherTest {
             });
             publish(lied, some(2)).forEach(result -> assertTrue(
                     assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("says that the pack is there"), result::toString));
-            assertTrue(store.keys().stream().noneMatch(TestPacks.KEYS.manifest(1)::equals));
+            assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
         }
     }
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
@@ -27,8 +27,8 @@ class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
 
-    private final TestPacks bucket = new TestPacks("TargetPacksTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("TargetPacksTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("TargetPacksTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
@@ -202,9 +202,9 @@ class TargetPackReaderTest {
     void damagedIndex() {
         PackInfo bad = bucket.publish(one);
         bucket.publish(two);
-        byte[] body = store.body(TestPacks.KEYS.pack(bad.name()));
+        byte[] body = store.body(PackFixture.KEYS.pack(bad.name()));
         body[body.length - 1] ^= 1;
-        store.place(TestPacks.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
         assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertHit(two);
@@ -216,7 +216,7 @@ class TargetPackReaderTest {
         PackInfo pack = bucket.publish(one, two);
         bucket.seal();
         bucket.damage(pack, one);
-        assertEquals(Damage.CORRUPT, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        assertEquals(DamageKind.CORRUPT, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
         assertLoad(PackAnswer.NOT_PACKED, one.id());
         assertFalse(packs.isKnown(one.id()));
         assertHit(two);
@@ -245,7 +245,7 @@ class TargetPackReaderTest {
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        assertEquals(Damage.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
+        assertEquals(DamageKind.EXTENDED, assertInstanceOf(PackAnswer.Damaged.class, load(one.id())).damage());
         store.script(new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
         assertLoad(PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
     }
@@ -320,7 +320,7 @@ class TargetPackReaderTest {
         bucket.publish(one);
         assertHit(one);
         bucket.publish(two);
-        store.place(TestPacks.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
+        store.place(PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
         passInterval();
         assertHit(one);
         behind.remove().run();

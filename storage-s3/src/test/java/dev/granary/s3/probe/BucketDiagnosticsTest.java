@@ -7,10 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
-import dev.granary.cache.contract.Seed;
-import dev.granary.s3.BadServer;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.ScriptedHttpServer;
 import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
@@ -22,6 +21,7 @@ import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.TestSeed;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -62,7 +62,7 @@ class BucketDiagnosticsTest {
     }
 
     private static List<BucketFinding> check(MemoryObjectStore store) {
-        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTiming(), Seed.random("check"))) {
+        try (BucketTier tier = new BucketTier(S3Config.parse("s3://bucket/team"), () -> store, new TestTiming(), TestSeed.random("check"))) {
             return tier.check();
         }
     }
@@ -102,27 +102,27 @@ class BucketDiagnosticsTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 what a server answers to a wrong configuration: cause and cure")
     void answers(S3ClientLibrary client) throws Exception {
-        Map<BadServer.Answer, List<String>> expected = Map.ofEntries(
-                Map.entry(BadServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
-                Map.entry(BadServer.error(403, "InvalidAccessKeyId"), List.of("does not know the access key", "AWS_ACCESS_KEY_ID")),
-                Map.entry(BadServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
-                Map.entry(BadServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
-                Map.entry(BadServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
-                Map.entry(BadServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
-                Map.entry(BadServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
-                Map.entry(BadServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
-                Map.entry(BadServer.error(403, "SecondLevelDomainForbidden"), List.of("wants the bucket in the host name", "path-style")),
-                Map.entry(BadServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
-                Map.entry(BadServer.hangUp(), List.of("does not answer properly", "https://")),
-                Map.entry(BadServer.page(), List.of("there is no S3 server: it has something", "web page")),
-                Map.entry(BadServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
-                Map.entry(BadServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
-                Map.entry(BadServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
-                Map.entry(BadServer.body(400, "text/plain", "Client sent an HTTP request to an HTTPS server."),
+        Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
+                Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), List.of("there is no bucket bucket at http://", "create it")),
+                Map.entry(ScriptedHttpServer.error(403, "InvalidAccessKeyId"), List.of("does not know the access key", "AWS_ACCESS_KEY_ID")),
+                Map.entry(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"), List.of("the secret key does not fit", "AWS_SECRET_ACCESS_KEY")),
+                Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), List.of("session", "AWS_SESSION_TOKEN")),
+                Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), List.of("access to s3://bucket is denied", "s3:GetObject")),
+                Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), List.of("clock", "NTP")),
+                Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), List.of("another region", "AWS_REGION")),
+                Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), List.of("another region", "AWS_REGION")),
+                Map.entry(ScriptedHttpServer.error(403, "SecondLevelDomainForbidden"), List.of("wants the bucket in the host name", "path-style")),
+                Map.entry(ScriptedHttpServer.error(503, "SlowDown"), List.of("fails (503 SlowDown", "log")),
+                Map.entry(ScriptedHttpServer.hangUp(), List.of("does not answer properly", "https://")),
+                Map.entry(ScriptedHttpServer.page(), List.of("there is no S3 server: it has something", "web page")),
+                Map.entry(ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), List.of("there is no S3 server", "web page")),
+                Map.entry(ScriptedHttpServer.body(405, "text/html", "<html>Not allowed</html>"), List.of("there is no S3 server", "web page")),
+                Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), List.of("there is no S3 server", "proxy")),
+                Map.entry(ScriptedHttpServer.body(400, "text/plain", "Client sent an HTTP request to an HTTPS server."),
                         List.of("there is no S3 server", "https")),
-                Map.entry(BadServer.readsAndWrites(BadServer.error(404, "NoSuchKey"), BadServer.error(400, "InvalidRequest")),
+                Map.entry(ScriptedHttpServer.readsAndWrites(ScriptedHttpServer.error(404, "NoSuchKey"), ScriptedHttpServer.error(400, "InvalidRequest")),
                         List.of("refuses requests as they are sent (400 InvalidRequest", "checksum headers")));
-        try (BadServer server = new BadServer()) {
+        try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             expected.forEach((answer, words) -> {
                 server.answer(answer);
                 assertProblem(check(client, server.endpoint()), words.get(0), words.get(1));
@@ -134,10 +134,10 @@ class BucketDiagnosticsTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 R3 credentials that may only read are sound for a reader, and told so")
     void onlyReads(S3ClientLibrary client) throws Exception {
-        try (BadServer server = new BadServer()) {
+        try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
                 boolean isList = String.valueOf(exchange.getRequestURI().getQuery()).contains("list-type");
-                (isList || !exchange.getRequestMethod().equals("GET") ? BadServer.error(403, "AccessDenied") : BadServer.error(404, "NoSuchKey"))
+                (isList || !exchange.getRequestMethod().equals("GET") ? ScriptedHttpServer.error(403, "AccessDenied") : ScriptedHttpServer.error(404, "NoSuchKey"))
                         .give(exchange);
             });
             List<BucketFinding> findings = check(client, server.endpoint());
@@ -205,7 +205,7 @@ class BucketDiagnosticsTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName("O9 a server that says nothing to https: the cure names http as well")
     void silentToTls(S3ClientLibrary client) throws Exception {
-        try (BadServer server = new BadServer()) { // waits for the end of the line that the handshake is not
+        try (ScriptedHttpServer server = new ScriptedHttpServer()) { // waits for the end of the line that the handshake is not
             S3Config config = S3Config.builder("bucket").endpoint(URI.create("https://127.0.0.1:" + server.endpoint().getPort())).client(client)
                     .credentials("key", "a-secret").requestTimeout(Duration.ofSeconds(1)).build();
             assertProblem(check(config), "https://", "http://");
@@ -268,7 +268,7 @@ class BucketDiagnosticsTest {
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
         S3Config config = S3Config.builder("kernels").endpoint(URI.create("http://kernels.minio.example:9000")).build();
-        try (BucketTier tier = new BucketTier(config, () -> store, new TestTiming(), Seed.random("configuration"))) {
+        try (BucketTier tier = new BucketTier(config, () -> store, new TestTiming(), TestSeed.random("configuration"))) {
             assertNotice(tier.check(), "begins with the name of the bucket", "leave it out");
         }
         StoreFailure none = StoreFailure.of(StoreFailure.Kind.DENIED, "no credentials were found: set them");

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.TestTiming;
@@ -22,6 +21,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.TestSeed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +43,7 @@ class CachedCapabilitiesTest {
     private final S3Config config = S3Config.builder("bucket").prefix("team").producer("granary test").build();
 
     private BucketTier process(MemoryObjectStore store) {
-        return new BucketTier(config, () -> store, timing, Seed.random("LearnedCapabilitiesTest"));
+        return new BucketTier(config, () -> store, timing, TestSeed.random("LearnedCapabilitiesTest"));
     }
 
     private void publish(BucketTier tier) {

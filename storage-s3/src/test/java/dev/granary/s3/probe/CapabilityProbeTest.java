@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.TestTiming;
@@ -24,6 +23,7 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.TestSeed;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
@@ -39,7 +39,7 @@ class CapabilityProbeTest {
     private final TestTiming timing = new TestTiming();
 
     private ProbeResult probe(ObjectStore store) {
-        return new CapabilityProbe(store, LAYOUT, timing, Seed.random("ProbeTest")).run();
+        return new CapabilityProbe(store, LAYOUT, timing, TestSeed.random("ProbeTest")).run();
     }
 
     private ProbeResult.Probed probed(ObjectStore store) {
@@ -75,7 +75,7 @@ class CapabilityProbeTest {
         S3Config config = TestS3.server().config().client(client).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             BucketLayout layout = new BucketLayout(config.location());
-            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, Seed.random("ProbeTest.wire")).run();
+            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, TestSeed.random("ProbeTest.wire")).run();
             ProbeResult.Probed probed = assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
             assertEquals(ConditionalWriteSupport.FULL, probed.writes(), probed::toString);
             assertTrue(probed.serverMillis() > 0);

@@ -13,12 +13,11 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.cache.contract.Seed;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.PutId;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.TestTiming;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.Fault;
@@ -31,6 +30,7 @@ import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.TestSeed;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;
@@ -63,7 +63,7 @@ class EntryPublisherTest {
     private final RequestCounters counters = new RequestCounters();
     private final FakeCapabilities capabilities = new FakeCapabilities();
     private final EntryPublisher publisher =
-            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, Seed.random("PublisherTest"));
+            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, TestSeed.random("PublisherTest"));
     private final Entry entry = entries.entry(1000);
 
     /** Knows at once what a test says. */
@@ -94,13 +94,13 @@ class EntryPublisherTest {
     }
 
     private void place(Entry other) {
-        PutId putId = PutId.random(entries.random());
+        WriteAttemptId putId = WriteAttemptId.random(entries.random());
         store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId), new ObjectMarks(putId.hex(), other.contentHash().hex()));
     }
 
     private void assertStored(Entry expected) {
         assertEquals(List.of(KEY), store.keys());
-        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), expected.id(), Verification.CONTENT_HASH);
+        LoadResult read = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), expected.id(), VerificationLevel.CONTENT_HASH);
         PersistentCacheContract.assertHit(expected, read);
         assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
     }
@@ -244,7 +244,7 @@ class EntryPublisherTest {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
             for (Existing existing : Existing.values()) {
-                byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE));
+                byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);
                 assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entry, KEY, existing));
                 assertArrayEquals(newer, store.body(KEY));
@@ -257,11 +257,11 @@ class EntryPublisherTest {
     void damagedVersion() {
         for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
             for (int bit = 0; bit < 8; bit++) {
-                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, PutId.NONE);
+                byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
                 damaged[at] ^= (byte) (1 << bit);
                 store.place(KEY, damaged, ObjectMarks.NONE);
                 assertInstanceOf(StoreResult.Stored.class, publish(), "byte " + at);
-                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), Verification.CONTENT_HASH);
+                LoadResult there = EntryFormat.decode(MemorySegment.ofArray(store.body(KEY)), entry.id(), VerificationLevel.CONTENT_HASH);
                 assertInstanceOf(LoadResult.Hit.class, there, "byte " + at);
             }
         }
@@ -511,7 +511,7 @@ class EntryPublisherTest {
         store.pass(Duration.ofDays(60));
         assertInstanceOf(StoreResult.Divergent.class, publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED));
         assertStored(entry);
-        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, timing, Seed.random("never"));
+        EntryPublisher never = new EntryPublisher(store, capabilities, pause, Duration.ZERO, counters, timing, TestSeed.random("never"));
         assertInstanceOf(StoreResult.Duplicate.class, never.publish(entry, KEY, Existing.TRUSTED));
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.contract.Seed;
+import dev.granary.testing.TestSeed;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Bodies of unknown length. */
 class BoundedBodyReaderTest {
-    private final SplittableRandom random = Seed.random("BoundedBodyTest");
+    private final SplittableRandom random = TestSeed.random("BoundedBodyTest");
 
     @Test
     @DisplayName("T5 any length comes whole within the limit and not at all beyond it, whatever the sender says of it")

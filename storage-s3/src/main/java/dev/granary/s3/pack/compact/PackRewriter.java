@@ -1,11 +1,11 @@
 package dev.granary.s3.pack.compact;
 
-import dev.granary.cache.Damage;
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.Pack;
 import dev.granary.s3.pack.PackBuilder;
@@ -204,7 +204,7 @@ final class PackRewriter {
     }
 
     private static boolean isOfOtherVersion(LoadResult.Damaged bad) {
-        return bad.damage() == Damage.TOO_NEW || bad.damage() == Damage.TOO_OLD;
+        return bad.damage() == DamageKind.TOO_NEW || bad.damage() == DamageKind.TOO_OLD;
     }
 
     /** Writes the pack under construction, if it has any entry. */
@@ -251,6 +251,6 @@ final class PackRewriter {
     }
 
     private LoadResult decoded(MemorySegment stored, Sha256 id) {
-        return keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id);
+        return keys.inItsPlace(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id);
     }
 }

@@ -4,7 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.Crew;
 import dev.granary.s3.pack.PackIndexCache;
@@ -272,6 +272,6 @@ public final class BulkEntryReader {
     }
 
     private LoadResult decoded(Sha256 id, MemorySegment stored) {
-        return keys.inItsPlace(EntryFormat.decode(stored, Verification.CONTENT_HASH), id);
+        return keys.inItsPlace(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), id);
     }
 }

@@ -9,12 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.ForwardingStore;
 import dev.granary.s3.pack.ListedEntrySet;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackListing;
 import dev.granary.s3.pack.PackWriter;
 import dev.granary.s3.pack.TargetPackReader;
-import dev.granary.s3.pack.TestPacks;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -34,12 +34,12 @@ import org.junit.jupiter.api.io.TempDir;
 class CompactionPlannerTest {
     private static final StoreFailure NO = new StoreFailure(StoreFailure.Kind.DENIED, 403, "AccessDenied", "Access Denied");
 
-    private final TestPacks bucket = new TestPacks("CompactionPlannerTest");
+    private final PackFixture bucket = new PackFixture("CompactionPlannerTest");
     private final TestEntries entries = new TestEntries("CompactionPlannerTest");
     private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
 
     private PackCompactor.Planned plan(ObjectStore over, PackIndexCache shelf) {
-        PackCompactor compaction = new PackCompactor(over, TestPacks.KEYS, shelf, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
+        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, shelf, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
         return compaction.plan(Duration.ofDays(1));
     }
 
@@ -70,8 +70,8 @@ class CompactionPlannerTest {
         PackCompactor.Planned planned = plan(forbidding(_ -> true), PackIndexCache.NONE);
         String cause = assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString).cause();
         assertTrue(cause.contains("AccessDenied"), cause);
-        PackListing listing = new PackListing(forbidding(_ -> true), TestPacks.KEYS, PackIndexCache.NONE, bucket.log());
-        Map<String, Long> written = Map.of(TestPacks.KEYS.pack(pack.name()), 1L);
+        PackListing listing = new PackListing(forbidding(_ -> true), PackFixture.KEYS, PackIndexCache.NONE, bucket.log());
+        Map<String, Long> written = Map.of(PackFixture.KEYS.pack(pack.name()), 1L);
         assertThrows(IOException.class, () -> listing.list(new ListedEntrySet(), written, _ -> {}));
     }
 
@@ -99,11 +99,11 @@ class CompactionPlannerTest {
     @DisplayName("B1 an index on this machine's disk, a listing without its pack, and no answer for the pack: neither there nor lost")
     void unlistedAndSilent(@TempDir Path shelves) {
         PackIndexCache shelf = bucket.shelf(shelves);
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, TestPacks.KEYS, shelf, bucket.store));
+        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, bucket.store));
         ObjectStore lagging = new ForwardingStore(bucket.store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
-                return prefix.equals(TestPacks.KEYS.packPrefix()) ? new ListResult.Complete(0) : super.list(prefix, visitor);
+                return prefix.equals(PackFixture.KEYS.packPrefix()) ? new ListResult.Complete(0) : super.list(prefix, visitor);
             }
 
             @Override

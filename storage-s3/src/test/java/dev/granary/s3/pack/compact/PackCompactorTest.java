@@ -12,13 +12,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackIndex;
 import dev.granary.s3.pack.PackInfo;
+import dev.granary.s3.pack.PackLookupDriver;
 import dev.granary.s3.pack.PackManifest;
-import dev.granary.s3.pack.Reading;
-import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import java.nio.ByteBuffer;
@@ -39,8 +39,8 @@ class PackCompactorTest {
     private static final int VERSION_AT = 8; // in an entry, with the flags behind it
     private static final int COUNT_AT = 12;
 
-    private final TestPacks bucket = new TestPacks("CompactionTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("CompactionTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("CompactionTest");
 
     private List<Entry> entries(int count, int bytes) {
@@ -72,7 +72,7 @@ class PackCompactorTest {
     }
 
     private void assertFound(List<Entry> all) {
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
         }
     }
@@ -164,19 +164,19 @@ class PackCompactorTest {
 
     /** Puts an entry into the bucket that lies alone, with the last byte changed; returns its key. */
     private String placeDamaged(Entry entry) {
-        byte[] bytes = TestPacks.encoded(entry);
+        byte[] bytes = PackFixture.encoded(entry);
         bytes[bytes.length - 1] ^= 1;
-        store.place(TestPacks.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return TestPacks.keyAlone(entry);
+        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.keyAlone(entry);
     }
 
     /** Puts an entry into the bucket that lies alone, of a version and with a layout that nobody knows; returns its key. */
     private String placeOfOtherVersion(Entry entry) {
-        byte[] bytes = TestPacks.encoded(entry);
+        byte[] bytes = PackFixture.encoded(entry);
         Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
         Arrays.fill(bytes, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(TestPacks.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return TestPacks.keyAlone(entry);
+        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.keyAlone(entry);
     }
 
     @Test
@@ -207,7 +207,7 @@ class PackCompactorTest {
         assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
             if (store.notes().getLast().equals("GET entry")) {
-                store.remove(TestPacks.keyAlone(entry));
+                store.remove(PackFixture.keyAlone(entry));
             }
         });
         assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.Loose.ALLOWED), compact());
@@ -235,7 +235,7 @@ class PackCompactorTest {
     void seals() {
         List<Entry> all = alone(5);
         assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
             store.newNotes();
             assertEquals(LoadResult.ABSENT, reading.load(entries.entry(1)));
@@ -256,7 +256,7 @@ class PackCompactorTest {
         List<Entry> sound = entries(5, 100);
         bucket.remove(publish(gone));
         PackInfo bad = publish(unreadable);
-        store.place(TestPacks.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
         publish(sound);
         bucket.placeAlone(gone.get(1));
         store.plan(FaultPlan.when(request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
@@ -301,7 +301,7 @@ class PackCompactorTest {
         store.pass(GRACE);
         assertEquals(2, plan().removed());
         assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
-        assertEquals(List.of(TestPacks.keyAlone(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertEquals(List.of(PackFixture.keyAlone(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, compact(PackManifest.Loose.NONE).removed());
@@ -323,7 +323,7 @@ class PackCompactorTest {
         List<Entry> kept = new ArrayList<>(all);
         kept.remove(3);
         assertFound(kept);
-        try (Reading reading = new Reading(bucket)) {
+        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(LoadResult.ABSENT, reading.load(all.get(3)));
         }
     }
@@ -333,17 +333,17 @@ class PackCompactorTest {
     void newer() {
         List<Entry> ours = entries(3, 100);
         publish(ours);
-        byte[] strange = TestPacks.encoded(ours.get(0)).clone();
+        byte[] strange = PackFixture.encoded(ours.get(0)).clone();
         Entry other = entries.entry(100);
-        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
-        builder.add(other.id().hash(), newer(TestPacks.encoded(other)), 7);
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
+        builder.add(other.id().hash(), newer(PackFixture.encoded(other)), 7);
         bucket.publish(builder.build());
         PackInfo newer = publish(entries(2, strange.length));
-        byte[] body = store.body(TestPacks.KEYS.pack(newer.name()));
+        byte[] body = store.body(PackFixture.KEYS.pack(newer.name()));
         ByteBuffer footer = ByteBuffer.wrap(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES).slice();
         footer.putInt(8, PackIndex.VERSION + 1);
         footer.putInt(PackIndex.FOOTER_BYTES - 4, PackIndex.crc(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
-        store.place(TestPacks.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
         assertEquals(0, plan().lost());
         assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
         assertEquals(Set.of(2, 4), Set.copyOf(bucket.newest().packs().stream().map(PackInfo::entries).toList()));
@@ -389,7 +389,7 @@ class PackCompactorTest {
         bucket.placeAlone(all.get(1)); // another writer has just replaced it
         PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {});
         assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), result);
-        assertEquals(List.of(TestPacks.keyAlone(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertEquals(List.of(PackFixture.keyAlone(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         store.plan(FaultPlan.SOUND);
         CompactionPlan exact = plan();
         bucket.placeAlone(all.get(1));
@@ -405,7 +405,7 @@ class PackCompactorTest {
         compact();
         store.pass(GRACE);
         publish(entries(1, 100));
-        store.remove(TestPacks.KEYS.manifest(1));
+        store.remove(PackFixture.KEYS.manifest(1));
         assertEquals(0, plan().removed());
         store.pass(GRACE);
         assertEquals(3, plan().removed());

@@ -15,17 +15,17 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.PersistentCacheContract;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.Verification;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
-import dev.granary.s3.pack.NotedStore;
 import dev.granary.s3.pack.PackBuilder;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackIndex;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackLocation;
 import dev.granary.s3.pack.PackRange;
-import dev.granary.s3.pack.TestPacks;
+import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.store.ObjectMarks;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -52,10 +52,10 @@ import org.junit.jupiter.api.Test;
 class BulkEntryReaderTest {
     private static final long MIB = 1 << 20;
 
-    private final TestPacks bucket = new TestPacks("WarmingTest");
-    private final NotedStore store = bucket.store;
+    private final PackFixture bucket = new PackFixture("WarmingTest");
+    private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("WarmingTest");
-    private final BulkEntryReader warming = new BulkEntryReader(store, TestPacks.KEYS, PackIndexCache.NONE);
+    private final BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
     private final Taken taken = new Taken();
 
     /** Keeps what it is handed, a copy of the binaries included: they are good until the call returns. */
@@ -103,9 +103,9 @@ class BulkEntryReaderTest {
         assertEquals(expected.size(), taken.calls.get());
         for (Entry entry : expected) {
             byte[] stored = taken.entries.get(entry.id().hash());
-            assertArrayEquals(TestPacks.encoded(entry), stored);
+            assertArrayEquals(PackFixture.encoded(entry), stored);
             LoadResult read = EntryFormat.decode(MemorySegment.ofArray(stored), entry.id(),
-                    Verification.CONTENT_HASH);
+                    VerificationLevel.CONTENT_HASH);
             PersistentCacheContract.assertHit(entry, read);
         }
     }
@@ -211,17 +211,17 @@ class BulkEntryReaderTest {
             long at = PackIndex.HEADER_BYTES;
             for (int i = 0; i < 100; i++) {
                 int length = 1 + bucket.random().nextInt(1 << bucket.random().nextInt(1, 21));
-                places.add(new PackLocation(TestPacks.hash(bucket.random()), at, length, 0, 0));
+                places.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
                 at += length;
             }
             long end = at;
             List<PackLocation> sorted = places.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
-            PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, TestPacks.NAMESPACE), end, TestPacks.NAMESPACE);
+            PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE);
             Set<Sha256> wanted = ConcurrentHashMap.newKeySet();
             places.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(place -> wanted.add(place.id()));
             long partBytes = 1L << bucket.random().nextInt(10, 23);
             PackIndex index = ((PackIndex.Read.Ok) read).index();
-            List<PackRange> parts = PackRange.of(TestPacks.info(bucket.random(), 1),
+            List<PackRange> parts = PackRange.of(PackFixture.info(bucket.random(), 1),
                     index.places().stream().filter(place -> wanted.contains(place.id())).toList(), partBytes);
             List<PackLocation> inParts = parts.stream().flatMap(part -> part.places().stream()).toList();
             assertEquals(places.stream().filter(place -> wanted.contains(place.id())).toList(), inParts);
@@ -244,7 +244,7 @@ class BulkEntryReaderTest {
         List<Entry> sound = entries(8, 100);
         bucket.remove(publish(lost));
         PackInfo bad = publish(unreadable);
-        store.place(TestPacks.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
         PackInfo removed = publish(gone);
         PackInfo shorter = publish(cut);
         bucket.damage(publish(damaged), damaged.get(3));
@@ -254,9 +254,9 @@ class BulkEntryReaderTest {
         assertTrue(plan.lost().get(0).cause().contains("not there"), plan.lost()::toString);
         assertTrue(plan.lost().get(1).cause().contains("damaged"), plan.lost()::toString);
         bucket.remove(removed);
-        byte[] body = store.body(TestPacks.KEYS.pack(shorter.name()));
-        int kept = PackIndex.HEADER_BYTES + TestPacks.encoded(cut.get(0)).length + TestPacks.encoded(cut.get(1)).length + 5;
-        store.place(TestPacks.KEYS.pack(shorter.name()), Arrays.copyOf(body, kept), ObjectMarks.NONE);
+        byte[] body = store.body(PackFixture.KEYS.pack(shorter.name()));
+        int kept = PackIndex.HEADER_BYTES + PackFixture.encoded(cut.get(0)).length + PackFixture.encoded(cut.get(1)).length + 5;
+        store.place(PackFixture.KEYS.pack(shorter.name()), Arrays.copyOf(body, kept), ObjectMarks.NONE);
         warming.run(plan, taken);
         List<Entry> expected = new ArrayList<>(cut.subList(0, 2));
         expected.addAll(damaged);
@@ -292,10 +292,10 @@ class BulkEntryReaderTest {
         Entry stranger = TestEntries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(), entries.entry(10).binaries());
         Entry own = entries.entry(10);
-        PackBuilder builder = new PackBuilder(TestPacks.NAMESPACE, bucket.random());
-        builder.add(stranger.id().hash(), TestPacks.encoded(stranger), 0);
-        builder.add(entries.id().hash(), TestPacks.encoded(entries.entry(10)), 0);
-        builder.add(own.id().hash(), TestPacks.encoded(own), 0);
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
+        builder.add(stranger.id().hash(), PackFixture.encoded(stranger), 0);
+        builder.add(entries.id().hash(), PackFixture.encoded(entries.entry(10)), 0);
+        builder.add(own.id().hash(), PackFixture.encoded(own), 0);
         bucket.publish(builder.build());
         warming.run(plan(), taken);
         assertTaken(List.of(own));
@@ -390,9 +390,9 @@ class BulkEntryReaderTest {
         warming.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
-        store.place(TestPacks.keyAlone(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
+        store.place(PackFixture.keyAlone(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
         plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
-        store.remove(TestPacks.keyAlone(alone.get(1)));
+        store.remove(PackFixture.keyAlone(alone.get(1)));
         warming.run(plan, taken);
         assertEquals(2, taken.skippedEntries.get());
         assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);

@@ -1,0 +1,17 @@
+package dev.granary.benchmarks.bucket;
+
+import software.amazon.awssdk.core.async.AsyncResponseTransformer;
+import software.amazon.awssdk.services.s3.S3AsyncClient;
+
+/** Reads by the SDK's asynchronous client and waits for it, as a look-up would. */
+record AsyncSdkReader(S3AsyncClient client, String bucket) implements ObjectReader {
+    @Override
+    public long read(String key) {
+        return client.getObject(request -> request.bucket(bucket).key(key), AsyncResponseTransformer.toBytes()).join().asByteArrayUnsafe().length;
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+}

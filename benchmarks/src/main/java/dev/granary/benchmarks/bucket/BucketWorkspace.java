@@ -1,0 +1,162 @@
+package dev.granary.benchmarks.bucket;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.benchmarks.harness.FileTrees;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** The directory that a run writes in, which goes with it; the processes that it starts; and what it says meanwhile. */
+final class BucketWorkspace implements AutoCloseable {
+    /** As the launcher starts every JVM. */
+    static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny");
+
+    /** As the launcher starts the command, which lives shortly. */
+    static final List<String> COMMAND_FLAGS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
+
+    private static final long LONGEST_MINUTES = 10;
+    private static final int TOLD_CHARACTERS = 2000;
+
+    private final Path directory;
+    private final PrintWriter progress;
+    private final Thread hook = new Thread(this::deleteQuietly);
+    private final AtomicInteger processes = new AtomicInteger();
+
+    private BucketWorkspace(Path directory, PrintWriter progress) {
+        this.directory = directory;
+        this.progress = progress;
+    }
+
+    /** A new directory under {@code parent}, which is made where it is missing. */
+    static BucketWorkspace in(Path parent, PrintWriter progress) throws IOException {
+        Files.createDirectories(parent);
+        BucketWorkspace made = new BucketWorkspace(Files.createTempDirectory(parent, "granary-bench-bucket-").toAbsolutePath(), progress);
+        Runtime.getRuntime().addShutdownHook(made.hook);
+        return made;
+    }
+
+    /** The path of that name in it; nothing is made. */
+    Path path(String name) {
+        return directory.resolve(name);
+    }
+
+    /** Tells the person in front what is going on. */
+    void say(String what) {
+        progress.println(what + " ...");
+        progress.flush();
+    }
+
+    /** Tells the person in front what is left out. */
+    void tell(String what) {
+        progress.println(what);
+        progress.flush();
+    }
+
+    /** The environment of this process without what tells programs of other buckets, with {@code added} instead. */
+    Map<String, String> environment(Map<String, String> added) {
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        environment.keySet().removeIf(name -> name.startsWith("AWS_") || name.startsWith("GRANARY_") || name.startsWith("RCLONE_"));
+        environment.put("XDG_CONFIG_HOME", path("no-configuration").toString());
+        environment.put("AWS_EC2_METADATA_DISABLED", "true");
+        environment.putAll(added);
+        return environment;
+    }
+
+    /** A JVM with the class path of this one. */
+    static List<String> java(List<String> flags, Class<?> main, String... arguments) {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(JVM_FLAGS);
+        command.addAll(flags);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of(arguments));
+        return command;
+    }
+
+    /**
+     * A process of this run.
+     *
+     * @param process it
+     * @param errorOutput what it says on its error output
+     */
+    record Started(Process process, Path errorOutput) {
+        /** The end of what it said on its error output, to explain a failure. */
+        String errors() throws IOException {
+            String all = Files.readString(errorOutput, UTF_8);
+            return all.substring(Math.max(0, all.length() - TOLD_CHARACTERS)).strip();
+        }
+    }
+
+    /** Starts a process with that environment and no other. */
+    Started start(List<String> command, Map<String, String> environment) throws IOException {
+        Path errors = path("errors-" + processes.incrementAndGet());
+        ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile()).redirectError(errors.toFile());
+        builder.environment().clear();
+        builder.environment().putAll(environment);
+        return new Started(builder.start(), errors);
+    }
+
+    /**
+     * A process that ended well.
+     *
+     * @param seconds from before its start to after its end
+     * @param output what it said on its standard output
+     */
+    record Ran(double seconds, String output) {}
+
+    /**
+     * Runs a program to its end.
+     *
+     * @throws IOException if it ends with anything but 0
+     */
+    Ran run(List<String> command, Map<String, String> environment) throws IOException, InterruptedException {
+        long start = System.nanoTime();
+        Started started = start(command, environment);
+        Process process = started.process();
+        try {
+            process.getOutputStream().close();
+            String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+            if (!process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES) || process.exitValue() != 0) {
+                throw new IOException(command.getFirst() + " failed: " + started.errors() + " " + output.strip());
+            }
+            return new Ran((System.nanoTime() - start) / 1e9, output);
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Where a program is, by the PATH; null where it is not installed. */
+    static @Nullable Path program(String name) {
+        for (String folder : Objects.requireNonNullElse(System.getenv("PATH"), "").split(":")) {
+            Path program = Path.of(folder.isEmpty() ? "." : folder, name);
+            if (Files.isExecutable(program)) {
+                return program;
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public void close() throws IOException {
+        FileTrees.delete(directory);
+        Runtime.getRuntime().removeShutdownHook(hook);
+    }
+
+    private void deleteQuietly() {
+        try {
+            FileTrees.delete(directory);
+        } catch (IOException e) {
+            progress.println("not deleted: " + directory);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package dev.granary.benchmarks.bucket;
+
+import java.util.SplittableRandom;
+
+/** What a node does about a request that was turned down. */
+enum RetryBehaviour {
+    /** What the bucket tier does: two more attempts, after about 50 and 100 ms; then the entry or the part is left out. */
+    THREE_ATTEMPTS("3 attempts", 3) {
+        @Override
+        double pauseSeconds(int attempt, SplittableRandom random) {
+            return 0.05 * (1 << (attempt - 1)) * random.nextDouble(0.5, 1.5);
+        }
+    },
+    /** Until it is granted, after random pauses of up to 0.1, 0.2, 0.4 and so on to 20 seconds. */
+    UNTIL_GRANTED("until granted", Integer.MAX_VALUE) {
+        @Override
+        double pauseSeconds(int attempt, SplittableRandom random) {
+            return random.nextDouble(Math.min(20, 0.1 * (1L << Math.min(attempt - 1, 10))));
+        }
+    };
+
+    private final String label;
+    private final int attempts;
+
+    RetryBehaviour(String label, int attempts) {
+        this.label = label;
+        this.attempts = attempts;
+    }
+
+    String label() {
+        return label;
+    }
+
+    /** How many attempts a request has. */
+    int attempts() {
+        return attempts;
+    }
+
+    /** How long a node waits after so many attempts. */
+    abstract double pauseSeconds(int attempt, SplittableRandom random);
+}

@@ -1,0 +1,95 @@
+package dev.granary.benchmarks.bucket;
+
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3Location;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.URI;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A way to the one server: directly, or through the proxy that holds each request back.
+ *
+ * @param delayMillis for how long
+ * @param told what programs need in their environment to go it
+ * @param statistics where the proxy tells how many requests it saw; empty for the direct way
+ */
+record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> statistics) {
+    private static final int NAMES_LINE = 0;
+
+    /** For people. */
+    String label() {
+        return delayMillis == 0 ? "direct" : "+" + delayMillis + " ms";
+    }
+
+    /** For machines, and for names of files. */
+    String name() {
+        return delayMillis == 0 ? "direct" : delayMillis + "ms";
+    }
+
+    URI endpoint() {
+        return URI.create(told("GRANARY_S3_ENDPOINT"));
+    }
+
+    String bucket() {
+        return S3Location.parse(told("GRANARY_BUCKET")).bucket();
+    }
+
+    /** What the AWS SDK and the tools read. */
+    Map<String, String> credentials() {
+        Map<String, String> credentials = new HashMap<>();
+        for (String name : List.of("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")) {
+            credentials.put(name, told(name));
+        }
+        return credentials;
+    }
+
+    /** Settings for a part of the bucket. */
+    S3Config.Builder config(String prefix) {
+        return S3Config.builder(new S3Location(bucket(), prefix))
+                .endpoint(endpoint())
+                .region(told("AWS_REGION"))
+                .credentials(told("AWS_ACCESS_KEY_ID"), told("AWS_SECRET_ACCESS_KEY"));
+    }
+
+    /** How many requests have gone this way so far; empty where nobody counts. */
+    Optional<Long> requests() throws IOException {
+        return statistics.isEmpty() ? Optional.empty() : Optional.of(requests(statistics.get()));
+    }
+
+    /** Asks HAProxy, which answers in lines of comma-separated values under a line of names. */
+    private static long requests(Path socket) throws IOException {
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            channel.connect(UnixDomainSocketAddress.of(socket));
+            channel.write(ByteBuffer.wrap("show stat\n".getBytes(StandardCharsets.US_ASCII)));
+            String answer = new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.US_ASCII);
+            List<String> lines = answer.lines().toList();
+            int column = Arrays.asList(lines.get(NAMES_LINE).split(",")).indexOf("req_tot");
+            for (String line : lines) {
+                String[] values = line.split(",", -1);
+                if (column > 0 && values.length > column && values[1].equals("FRONTEND")) {
+                    return Long.parseLong(values[column]);
+                }
+            }
+            throw new IOException("The proxy tells no number of requests: " + answer);
+        }
+    }
+
+    private String told(String name) {
+        String value = told.get(name);
+        if (value == null) {
+            throw new IllegalStateException("The server's script does not tell " + name);
+        }
+        return value;
+    }
+}

@@ -1,0 +1,183 @@
+package dev.granary.cache.format;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.Sha256;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Header and section table of an entry, big-endian.
+ *
+ * @param length length of the whole entry in bytes
+ * @param compileNanos what compiling cost the producer
+ * @param putId the mark of the attempt that wrote the entry
+ * @param contentHash SHA-256 of id and binaries
+ * @param sections the table: one key, one metadata section, then at least one binary
+ */
+record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 contentHash, List<EntrySection> sections) {
+    /** 0x89 shows a stripped eighth bit, CR LF and SUB a text-mode transfer (the idea of PNG's signature, ISO/IEC 15948). */
+    private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
+
+    private static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
+
+    private static final int FIXED_BYTES = 80;
+    private static final int VERSION_OFFSET = 8;
+    private static final int FLAGS_OFFSET = 10;
+    private static final int COUNT_OFFSET = 12;
+    private static final int LENGTH_OFFSET = 16;
+    private static final int CHECKSUM_BYTES = 4;
+    private static final int MIN_SECTIONS = 3;
+    static final int MAX_SECTIONS = 1024;
+
+    /** The outcome of reading a header. */
+    sealed interface Read {
+        /** A header whose checksum held and whose lengths agree with the stored size. */
+        record Ok(EntryHeader header) implements Read {}
+
+        /** Not a header, or not of this entry. */
+        record Bad(DamageKind damage, String detail) implements Read {}
+    }
+
+    /** Length of header, table and their checksum. */
+    static long bytes(int sections) {
+        return FIXED_BYTES + (long) sections * EntrySection.ROW_BYTES + CHECKSUM_BYTES;
+    }
+
+    void writeTo(ByteBuffer out) {
+        int start = out.position();
+        out.put(MAGIC).putShort((short) EntryFormat.VERSION).putShort((short) 0);
+        out.putShort((short) sections.size()).putShort((short) 0).putLong(length).putLong(compileNanos);
+        putId.writeTo(out);
+        out.put(contentHash.bytes());
+        for (EntrySection section : sections) {
+            section.writeTo(out);
+        }
+        ByteBuffer covered = out.duplicate().position(start).limit(out.position());
+        out.putInt(EntrySection.checksum(MemorySegment.ofBuffer(covered)));
+    }
+
+    /** What the header at {@code offset} says of the length; -1 where there is no header. Checks the magic and nothing else. */
+    static long statedLength(ByteBuffer stored, int offset) {
+        return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER ? -1 : stored.getLong(offset + LENGTH_OFFSET);
+    }
+
+    /** The header of an entry of which perhaps only the beginning is there. */
+    static Optional<EntryHeader> readPrefix(MemorySegment stored) {
+        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent() ? Optional.of(ok.header()) : Optional.empty();
+    }
+
+    static Read read(MemorySegment stored) {
+        return switch (parse(stored)) {
+            case Read.Bad bad -> bad;
+            case Read.Ok ok when stored.byteSize() < ok.header().length() -> truncated(stored.byteSize(), ok.header().length() + " bytes");
+            case Read.Ok ok when stored.byteSize() > ok.header().length() ->
+                new Read.Bad(DamageKind.EXTENDED, stored.byteSize() - ok.header().length() + " bytes too many");
+            case Read.Ok ok when !ok.header().isConsistent() ->
+                new Read.Bad(DamageKind.CORRUPT, "kinds, encodings or lengths of the sections do not add up");
+            case Read.Ok ok -> ok;
+        };
+    }
+
+    /** Reads header and table and checks their checksum; says nothing of what follows. */
+    private static Read parse(MemorySegment stored) {
+        if (stored.byteSize() > EntryFormat.MAX_BYTES) {
+            return new Read.Bad(DamageKind.TOO_LARGE, stored.byteSize() + " bytes are more than an entry can have");
+        }
+        ByteBuffer in = stored.asByteBuffer();
+        int known = Math.min(in.remaining(), MAGIC.length);
+        if (!in.slice(0, known).equals(ByteBuffer.wrap(MAGIC, 0, known))) {
+            return new Read.Bad(DamageKind.FOREIGN, "the first bytes are not those of an entry");
+        }
+        if (in.remaining() < FIXED_BYTES) {
+            return truncated(in.remaining(), "the header");
+        }
+        in.position(MAGIC.length);
+        int version = in.getShort() & 0xffff;
+        int flags = in.getShort() & 0xffff;
+        if ((version != EntryFormat.VERSION || flags != 0) && isOfThisVersion(stored, version, flags)) {
+            return new Read.Bad(DamageKind.CORRUPT, "version and flags do not match the checksum of the header");
+        }
+        if (version != EntryFormat.VERSION) {
+            return new Read.Bad(version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,
+                    "format version " + version + "; this version reads " + EntryFormat.VERSION);
+        }
+        if (flags != 0) {
+            return new Read.Bad(DamageKind.TOO_NEW, "flags 0x" + Integer.toHexString(flags) + " are not known to this version");
+        }
+        int count = in.getShort() & 0xffff;
+        if (count < MIN_SECTIONS || count > MAX_SECTIONS) {
+            return new Read.Bad(DamageKind.CORRUPT, count + " sections");
+        }
+        return stored.byteSize() < bytes(count) ? truncated(stored.byteSize(), "the section table") : readTable(stored, in, count);
+    }
+
+    /**
+     * True if the version or the flags of an entry of this version are damaged: the checksum fits once
+     * they are put right. A sound header of another version does not fit then. With its checksum in the
+     * same place, a difference within 32 bits always changes a CRC-32; elsewhere the chance is 2^-31.
+     * Unknown flags alone keep the layout of this version, so a wrong checksum is damage as well.
+     */
+    private static boolean isOfThisVersion(MemorySegment stored, int version, int flags) {
+        ByteBuffer in = stored.asByteBuffer();
+        int count = in.getShort(COUNT_OFFSET) & 0xffff;
+        if (count < MIN_SECTIONS || count > MAX_SECTIONS || stored.byteSize() < bytes(count)) {
+            return false;
+        }
+        int covered = (int) bytes(count) - CHECKSUM_BYTES;
+        byte[] header = new byte[covered];
+        in.get(0, header);
+        ByteBuffer mended = ByteBuffer.wrap(header);
+        int checksum = in.getInt(covered);
+        if (version == EntryFormat.VERSION) {
+            return EntrySection.checksum(MemorySegment.ofArray(header)) != checksum;
+        }
+        mended.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
+        boolean isVersionDamaged = EntrySection.checksum(MemorySegment.ofArray(header)) == checksum;
+        mended.putShort(FLAGS_OFFSET, (short) 0);
+        return isVersionDamaged || (flags != 0 && EntrySection.checksum(MemorySegment.ofArray(header)) == checksum);
+    }
+
+    private static Read readTable(MemorySegment stored, ByteBuffer in, int count) {
+        int covered = (int) bytes(count) - CHECKSUM_BYTES;
+        if (EntrySection.checksum(stored.asSlice(0, covered)) != in.getInt(covered)) {
+            return new Read.Bad(DamageKind.CORRUPT, "the header does not match its checksum");
+        }
+        in.getShort(); // reserved
+        long length = in.getLong();
+        long compileNanos = in.getLong();
+        WriteAttemptId putId = WriteAttemptId.readFrom(in);
+        byte[] hash = new byte[Sha256.BYTES];
+        in.get(hash);
+        List<EntrySection> sections = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            sections.add(EntrySection.readFrom(in));
+        }
+        return new Read.Ok(new EntryHeader(length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections)));
+    }
+
+    private boolean isConsistent() {
+        long stored = bytes(sections.size());
+        long raw = 0;
+        for (int i = 0; i < sections.size(); i++) {
+            EntrySection section = sections.get(i);
+            int kind = switch (i) {
+                case 0 -> EntrySection.KEY;
+                case 1 -> EntrySection.METADATA;
+                default -> EntrySection.BINARY;
+            };
+            if (section.kind() != kind || !section.isPlausible()) {
+                return false;
+            }
+            stored += section.storedLength(); // cannot overflow: each is plausible, and there are few
+            raw += section.rawLength();
+        }
+        return stored == length && raw <= EntryFormat.MAX_BYTES && compileNanos >= 0;
+    }
+
+    private static Read.Bad truncated(long actual, String expected) {
+        return new Read.Bad(DamageKind.TRUNCATED, actual + " bytes, too few for " + expected);
+    }
+}

@@ -1,0 +1,63 @@
+package dev.granary.cache.memory;
+import dev.granary.cache.build.StackReserve;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import org.jspecify.annotations.Nullable;
+
+/** Keeps the values that are worth it by Caffeine's W-TinyLFU. */
+final class TinyLfuStore<K, V> implements ValueStore<K, V> {
+    private final Cache<K, V> cache;
+    private final AccessStripes stripes = new AccessStripes(); // counts hits for less than Caffeine's statistics
+    private volatile int capacity;
+
+    TinyLfuStore(int capacity) {
+        this.capacity = capacity;
+        this.cache = Caffeine.newBuilder().maximumSize(capacity).executor(Runnable::run).build();
+    }
+
+    @Override
+    public @Nullable V find(K key) {
+        V value = cache.getIfPresent(key);
+        if (value != null) {
+            stripes.count();
+        }
+        return value;
+    }
+
+    @Override
+    public @Nullable V peek(K key) {
+        return cache.policy().getIfPresentQuietly(key);
+    }
+
+    @Override
+    public void keep(K key, V value) {
+        if (capacity > 0) {
+            StackReserve.require(); // Caffeine's order must not be left halfway
+            cache.put(key, value);
+        }
+    }
+
+    @Override
+    public int size() {
+        cache.cleanUp(); // what is too much leaves behind the caller's back, but before anyone counts
+        return (int) cache.estimatedSize();
+    }
+
+    @Override
+    public int capacity() {
+        return capacity;
+    }
+
+    @Override
+    public void setCapacity(int capacity) {
+        this.capacity = capacity;
+        cache.policy().eviction().orElseThrow().setMaximum(capacity);
+        cache.cleanUp();
+    }
+
+    @Override
+    public long hits() {
+        return stripes.hits();
+    }
+}

@@ -1,0 +1,40 @@
+package dev.granary.cache.constant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import dev.granary.cache.constant.FakeDeviceMemory.Piece;
+import java.util.Objects;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The owners of one tensor. */
+class RefCountedTensorTest {
+    private final FakeDeviceMemory memory = new FakeDeviceMemory();
+
+    @Test
+    @DisplayName("M15 who comes to a tensor just after its last owner has let go gets nothing, and does not bring it back")
+    void tooLate() {
+        RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
+        tensor.share(1, false);
+        ConstantHold<Piece> first = tensor.handOver();
+        ConstantHold<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
+        first.close();
+        second.close();
+        memory.assertAllFreed();
+        assertNull(tensor.open());
+        assertEquals(0, memory.freedTwice());
+    }
+
+    @Test
+    @DisplayName("M15 the cache is an owner: a tensor that it has stays without users, until it leaves")
+    void cacheOwns() {
+        RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
+        tensor.share(1, true);
+        tensor.handOver().close();
+        assertEquals(1, memory.live());
+        tensor.uncache();
+        tensor.leave();
+        memory.assertAllFreed();
+    }
+}

@@ -1,0 +1,116 @@
+package dev.granary.cache.format;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.zip.CRC32C;
+
+/** An encoded entry that a test changes as an attacker could: at offsets of the layout, with checksums that fit again. */
+final class EntryBytesEditor {
+    static final int VERSION = 8;
+    static final int FLAGS = 10;
+    static final int COUNT = 12;
+    static final int RESERVED = 14;
+    static final int LENGTH = 16;
+    static final int COMPILE_NANOS = 24;
+    static final int CONTENT_HASH = 48;
+    static final int TABLE = 80;
+    static final int ROW = 24;
+    static final int ROW_KIND = 0;
+    static final int ROW_ENCODING = 2;
+    static final int ROW_CHECKSUM = 4;
+    static final int ROW_STORED = 8;
+    static final int ROW_RAW = 16;
+
+    private byte[] bytes;
+
+    EntryBytesEditor(byte[] bytes) {
+        this.bytes = bytes.clone();
+    }
+
+    static EntryBytesEditor of(Entry entry, Compression compression) {
+        return new EntryBytesEditor(EntryFormat.encode(entry, compression, WriteAttemptId.NONE));
+    }
+
+    static int row(int section, int field) {
+        return TABLE + section * ROW + field;
+    }
+
+    byte[] bytes() {
+        return bytes.clone();
+    }
+
+    int length() {
+        return bytes.length;
+    }
+
+    int sections() {
+        return buffer().getShort(COUNT) & 0xffff;
+    }
+
+    ByteBuffer buffer() {
+        return ByteBuffer.wrap(bytes);
+    }
+
+    EntryBytesEditor putShort(int at, int value) {
+        buffer().putShort(at, (short) value);
+        return this;
+    }
+
+    EntryBytesEditor putLong(int at, long value) {
+        buffer().putLong(at, value);
+        return this;
+    }
+
+    /** Where the bytes of a section start. */
+    int start(int section) {
+        long start = TABLE + (long) sections() * ROW + 4;
+        for (int i = 0; i < section; i++) {
+            start += buffer().getLong(row(i, ROW_STORED));
+        }
+        return Math.toIntExact(start);
+    }
+
+    /** Puts other stored bytes in the place of a section's, and makes length, row and all checksums fit. */
+    EntryBytesEditor replace(int section, byte[] stored, long rawLength) {
+        int start = start(section);
+        int end = Math.toIntExact(start + buffer().getLong(row(section, ROW_STORED)));
+        byte[] changed = Arrays.copyOf(bytes, start + stored.length + bytes.length - end);
+        System.arraycopy(stored, 0, changed, start, stored.length);
+        System.arraycopy(bytes, end, changed, start + stored.length, bytes.length - end);
+        bytes = changed;
+        CRC32C crc = new CRC32C();
+        crc.update(stored);
+        buffer().putInt(row(section, ROW_CHECKSUM), (int) crc.getValue());
+        return putLong(row(section, ROW_STORED), stored.length).putLong(row(section, ROW_RAW), rawLength).putLong(LENGTH, bytes.length).resealed();
+    }
+
+    /** Makes the header's checksum fit. */
+    EntryBytesEditor resealed() {
+        int covered = TABLE + sections() * ROW;
+        if (covered + 4 <= bytes.length) {
+            CRC32C crc = new CRC32C();
+            crc.update(bytes, 0, covered);
+            buffer().putInt(covered, (int) crc.getValue());
+        }
+        return this;
+    }
+
+    LoadResult decode(Id expected) {
+        return decode(bytes, expected);
+    }
+
+    static LoadResult decode(byte[] stored, Id expected) {
+        return EntryFormat.decode(MemorySegment.ofArray(stored), expected, VerificationLevel.CHECKSUMS);
+    }
+
+    static DamageKind damage(LoadResult result) {
+        return assertInstanceOf(LoadResult.Damaged.class, result, result::toString).damage();
+    }
+}

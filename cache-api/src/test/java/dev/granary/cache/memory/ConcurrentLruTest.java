@@ -1,0 +1,178 @@
+package dev.granary.cache.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.testing.TestSeed;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Which value is the least recently used: against a model, and over threads that take turns. */
+class ConcurrentLruTest {
+    private static final int KEYS = 300;
+
+    /** The simplest LRU there is. */
+    private static final class Model {
+        private final LinkedHashMap<Integer, Boolean> order = new LinkedHashMap<>(16, 0.75f, true);
+        private int capacity;
+
+        void use(int key) {
+            if (capacity > 0 && order.get(key) == null) {
+                evictTo(capacity - 1);
+                order.put(key, true);
+            }
+        }
+
+        void setCapacity(int next) {
+            capacity = next;
+            evictTo(next);
+        }
+
+        private void evictTo(int size) {
+            while (order.size() > size) {
+                order.pollFirstEntry();
+            }
+        }
+    }
+
+    private static void assertSame(Model model, PrimitiveCache<Integer, Integer> cache, String when) {
+        List<Integer> kept = IntStream.range(0, KEYS).filter(key -> cache.peek(key) != null).boxed().toList();
+        assertEquals(List.copyOf(new TreeSet<>(model.order.keySet())), kept, when);
+        assertEquals(kept.size(), cache.size(), when);
+    }
+
+    /** Uses and changes of capacity at random, each by a thread of {@code threads}, compared with the model all the time; {@code most} limits the capacity. */
+    private static void play(SplittableRandom random, List<ExecutorService> threads, int most, int steps) throws Exception {
+        Model model = new Model();
+        PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(0);
+        for (int step = 0; step < steps; step++) {
+            ExecutorService thread = threads.get(random.nextInt(threads.size()));
+            if (step % 500 == 0) {
+                int capacity = random.nextInt(most);
+                model.setCapacity(capacity);
+                inTurn(thread, () -> {
+                    cache.setCapacity(capacity);
+                    return true;
+                });
+            }
+            int key = random.nextInt(random.nextInt(1, KEYS)); // the low ones more often
+            model.use(key);
+            assertEquals(key, inTurn(thread, () -> cache.get(key, k -> k)));
+            if (step % 50 == 0) {
+                assertSame(model, cache, "step " + step);
+            }
+        }
+    }
+
+    private static <T> T inTurn(ExecutorService thread, Callable<T> work) throws ExecutionException, InterruptedException {
+        return thread.submit(work).get();
+    }
+
+    @Test
+    @DisplayName("M9 one thread: what is kept is what the simplest LRU keeps, whatever is used and whatever the capacity becomes")
+    void oneThread() throws Exception {
+        SplittableRandom random = TestSeed.random(getClass().getName() + ".oneThread");
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            play(random, List.of(thread), KEYS, 50_000);
+        }
+    }
+
+    @Test
+    @DisplayName("M9 threads that take turns: the same, over all of them")
+    void turns() throws Exception {
+        SplittableRandom random = TestSeed.random(getClass().getName() + ".turns");
+        try (ExecutorService a = Executors.newSingleThreadExecutor();
+                ExecutorService b = Executors.newSingleThreadExecutor();
+                ExecutorService seldom = Executors.newVirtualThreadPerTaskExecutor()) {
+            play(random, List.of(a, b, a, b, seldom), KEYS / 5, 30_000); // with misses among the hits of each: they allow turns
+        }
+    }
+
+    @Test
+    @DisplayName("M9 threads that alternate too often for exact order: after 1,024 uses of its own at the latest, a thread's use is the youngest")
+    void bound() throws Exception {
+        PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
+        try (ExecutorService a = Executors.newSingleThreadExecutor(); ExecutorService b = Executors.newSingleThreadExecutor()) {
+            IntStream.range(0, 100).forEach(key -> cache.get(key, k -> k));
+            for (int i = 0; i < 1000; i++) { // spends the turns of both
+                int key = i % 100;
+                inTurn(a, () -> cache.get(key, k -> k));
+                inTurn(b, () -> cache.get(key, k -> k));
+            }
+            inTurn(b, () -> IntStream.range(0, 100_000).map(i -> cache.get(i % 100, k -> k)).sum());
+            inTurn(a, () -> IntStream.range(0, AccessStripe.HITS_PER_TURN + 1).map(_ -> cache.get(50, k -> k)).sum());
+        }
+        cache.setCapacity(1);
+        assertNotNull(cache.peek(50));
+    }
+
+    @Test
+    @DisplayName("O1 hits of many threads, that live at once or one after the other, are all counted")
+    void counted() throws Exception {
+        PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
+        cache.get(1, k -> k);
+        Callable<Integer> hundred = () -> IntStream.range(0, 100).map(_ -> cache.get(1, k -> k)).sum();
+        for (int round = 0; round < 3; round++) {
+            try (ExecutorService threads = Executors.newFixedThreadPool(200)) {
+                List<Callable<Integer>> work = new ArrayList<>();
+                IntStream.range(0, 200).forEach(_ -> work.add(hundred));
+                threads.invokeAll(work);
+            }
+        }
+        for (int i = 0; i < 300; i++) {
+            try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+                inTurn(thread, hundred);
+            }
+        }
+        assertEquals(90_000, cache.hits());
+        assertEquals(1, cache.misses());
+    }
+
+    @Test
+    @DisplayName("O1 hits that are read while threads take turns, which move their times far ahead, never get fewer")
+    void countedMeanwhile() throws Exception {
+        PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
+        cache.get(1, k -> k);
+        Callable<Integer> work = () -> IntStream.range(0, 5_000_000).map(_ -> cache.get(1, k -> k)).sum();
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            List<Future<Integer>> pending = List.of(threads.submit(work), threads.submit(work));
+            long before = 0;
+            while (!pending.stream().allMatch(Future::isDone)) {
+                for (int i = 0; i < 1000; i++) {
+                    long hits = cache.hits();
+                    if (hits < before) {
+                        throw new AssertionError(before + " and then " + hits);
+                    }
+                    before = hits;
+                }
+            }
+            assertTrue(before <= cache.hits());
+        }
+        assertEquals(10_000_000, cache.hits());
+    }
+
+    @Test
+    @DisplayName("M9 stripes of threads that have ended are taken over: their number is bounded")
+    void stripes() throws Exception {
+        AccessStripes stripes = new AccessStripes();
+        for (int i = 0; i < 1000; i++) {
+            Thread thread = Thread.ofPlatform().start(() -> IntStream.range(0, 40).forEach(_ -> stripes.count()));
+            thread.join();
+        }
+        assertEquals(40_000, stripes.hits());
+        assertTrue(stripes.owned().length >= 1, "threads that come often own one");
+        assertTrue(stripes.owned().length <= Math.max(64, 8 * Runtime.getRuntime().availableProcessors()), () -> stripes.owned().length + " stripes");
+    }
+}

@@ -1,0 +1,37 @@
+package dev.granary.testing;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Runs a main class of the tests in a JVM of its own. */
+public final class ChildJvm {
+    private ChildJvm() {}
+
+    /** The lines that {@code main} prints, run in {@code directory} on the test class path. */
+    public static List<String> run(Class<?> main, Path directory, String... flags)
+            throws IOException, InterruptedException {
+        String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        String path = Stream.of(testPath.split(File.pathSeparator, -1)).map(part -> Path.of(part).toAbsolutePath().toString()).collect(Collectors.joining(File.pathSeparator));
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp", path,
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny"));
+        command.addAll(List.of(flags));
+        command.add(main.getName());
+        Path output = directory.resolve("output.txt");
+        Process child = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the child JVM does not end");
+        List<String> lines = Files.readAllLines(output, ISO_8859_1);
+        assertEquals(0, child.exitValue(), () -> String.join("\n", lines));
+        return lines;
+    }
+}

@@ -1,0 +1,76 @@
+package dev.granary.testing;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.ServiceLoader;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.Extension;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.opentest4j.TestAbortedException;
+
+/** Messages of failed tests: where the seed is appended, and where not. */
+class SeedReporterTest {
+    /** Gives a test the parameter of the platform that registers the extension. */
+    static final class Detection implements ParameterResolver {
+        @Override
+        public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+            return parameter.getParameter().getType() == Optional.class;
+        }
+
+        @Override
+        public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            return context.getConfigurationParameter("junit.jupiter.extensions.autodetection.enabled");
+        }
+    }
+
+    @Test
+    @DisplayName("a failed assertion stays one, at its line, with the seed behind its message")
+    void assertion() {
+        Throwable failure = assertThrows(AssertionError.class, () -> assertEquals(1, 2));
+        Throwable told = assertInstanceOf(AssertionError.class, SeedReporter.told(failure, 57));
+        assertEquals("expected: <1> but was: <2> [-Dgranary.seed=57]", told.getMessage());
+        assertArrayEquals(failure.getStackTrace(), told.getStackTrace());
+        assertSame(failure, told.getCause());
+    }
+
+    @Test
+    @DisplayName("an exception becomes one with its class and the seed in the message, also without a message of its own")
+    void exception() {
+        Throwable told = SeedReporter.told(new IOException(), 57);
+        assertEquals("java.io.IOException [-Dgranary.seed=57]", told.getMessage());
+        assertTrue(told instanceof RuntimeException && told.getCause() instanceof IOException);
+    }
+
+    @Test
+    @DisplayName("a failed assumption, an error of the JVM, and a message with the seed stay unchanged")
+    void untouched() {
+        Throwable told = SeedReporter.told(new AssertionError("x"), 57);
+        for (Throwable failure : List.of(new TestAbortedException("no device"), new StackOverflowError(), told)) {
+            assertSame(failure, SeedReporter.told(failure, 58));
+        }
+    }
+
+    @Test
+    @DisplayName("the extension is registered for each test, and the seed is known once it was used")
+    @ExtendWith(Detection.class)
+    void registered(Optional<String> isDetected, TestInfo info) {
+        assertEquals(Optional.of("true"), isDetected, info::getDisplayName);
+        assertTrue(ServiceLoader.load(Extension.class).stream()
+                .anyMatch(provider -> provider.type() == SeedReporter.class));
+        assertEquals(OptionalLong.of(TestSeed.VALUE), SeedUse.seed());
+    }
+}

@@ -1,0 +1,19 @@
+package dev.granary.testing;
+
+import java.util.OptionalLong;
+
+/** The seed of this process, if a test has used it. Thread-safe. */
+final class SeedUse {
+    private static volatile OptionalLong seed = OptionalLong.empty();
+
+    private SeedUse() {}
+
+    static void used(long value) {
+        seed = OptionalLong.of(value);
+    }
+
+    /** The seed; empty if nothing has used it. */
+    static OptionalLong seed() {
+        return seed;
+    }
+}

@@ -1,0 +1,28 @@
+package dev.granary.cli;
+
+import dev.granary.cli.aot.AotCacheBuilder;
+import dev.granary.cli.aot.AotTrainingRun;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.process.JvmCommand;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/** {@code granary train}: makes the file that lets this command start fast, for the launcher. */
+@Command(name = "train", hidden = true, description = "Make the file that lets this command start fast.")
+final class AotTrainCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "FILE", description = "where to")
+    private Path file = Path.of("");
+
+    @Override
+    public Integer call() throws Exception {
+        try {
+            new AotCacheBuilder(JvmCommand.command(AotTrainingRun.class)).make(file);
+            return 0;
+        } catch (IOException e) {
+            throw new CommandFailedException("no fast start: " + e.getMessage());
+        }
+    }
+}

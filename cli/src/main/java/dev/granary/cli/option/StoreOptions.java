@@ -1,0 +1,47 @@
+package dev.granary.cli.option;
+
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The options that say which stores to use, buckets included; each wins over environment and configuration file. */
+public final class StoreOptions {
+    @Option(names = "--bucket", paramLabel = "s3://NAME/PREFIX",
+            description = "the shared bucket (GRANARY_BUCKET); may be given several times: they are asked in this order")
+    private List<String> buckets = List.of();
+
+    @Option(names = "--endpoint", paramLabel = "URL", description = "the object store's address (GRANARY_S3_ENDPOINT)")
+    private @Nullable String endpoint;
+
+    @Option(names = "--client", paramLabel = "aws|minio", description = "the client library (GRANARY_S3_CLIENT)")
+    private @Nullable String client;
+
+    @Mixin
+    private LocalOptions local = new LocalOptions();
+
+    /** True where an option for buckets was given. */
+    boolean isAnyForBuckets() {
+        return !buckets.isEmpty() || endpoint != null || client != null;
+    }
+
+    public GranaryConfig.Builder builder() throws ConfigException {
+        GranaryConfig.Builder builder = local.builder();
+        for (String bucket : buckets) {
+            builder.bucket(bucket);
+        }
+        if (endpoint != null) {
+            builder.endpoint(endpoint);
+        }
+        if (client != null) {
+            builder.client(client);
+        }
+        return builder;
+    }
+
+    public GranaryConfig config() throws ConfigException {
+        return builder().build();
+    }
+}

@@ -1,0 +1,34 @@
+package dev.granary.cli.output;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.LoadResult;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.admin.TierVerifier;
+import java.lang.foreign.Arena;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What only reading an entry tells.
+ *
+ * @param compileTime what compiling cost; zero where the entry is damaged
+ * @param kernels the names of the kernels
+ * @param damage what is wrong with it; empty text where nothing is
+ */
+public record EntryDetails(Duration compileTime, List<String> kernels, String damage) {
+    public static final EntryDetails NONE = new EntryDetails(Duration.ZERO, List.of(), "");
+
+    public static EntryDetails read(TierInventory inventory, EntryCatalog.Listed listed) {
+        try (Arena memory = Arena.ofConfined()) {
+            return switch (inventory.read(listed, memory)) {
+                case LoadResult.Hit(Entry entry) ->
+                    new EntryDetails(entry.compileTime(), entry.metadata().map(EntryMetadata::kernels).orElse(List.of()), "");
+                case LoadResult.Damaged damaged -> new EntryDetails(Duration.ZERO, List.of(), TierVerifier.name(damaged.damage()));
+                case LoadResult.Absent _ -> new EntryDetails(Duration.ZERO, List.of(), "gone");
+                case LoadResult.Unavailable _ -> new EntryDetails(Duration.ZERO, List.of(), "unreadable");
+            };
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.granary.cli.output;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.coordinator.admin.TierVerifier;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** How listed entries are told to people and machines. */
+public final class EntryFormatter {
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
+    private static final int NAMED = 20;
+    private static final int WIDTH = 80;
+    private static final int KERNELS_CHARACTERS = 24;
+
+    private EntryFormatter() {}
+
+    public static long bytes(List<EntryCatalog.Listed> entries) {
+        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, EntryFormatter::sumOf);
+    }
+
+    /** The sum of two sizes, or the largest number where it is more: a size is what a server tells. */
+    public static long sumOf(long one, long other) {
+        return Math.max(0, other) > Long.MAX_VALUE - one ? Long.MAX_VALUE : one + Math.max(0, other);
+    }
+
+    /** Such as {@code 3 entries, 1.2 MiB}. */
+    static String sum(List<EntryCatalog.Listed> entries) {
+        return sum(entries.size(), bytes(entries));
+    }
+
+    public static String sum(long entries, long bytes) {
+        return Units.plural(entries, "entry") + ", " + Units.bytes(bytes);
+    }
+
+    /** Such as {@code 3 entries (1.2 MiB)}, for a sentence that goes on. */
+    public static String inSentence(long entries, long bytes) {
+        return Units.plural(entries, "entry") + " (" + Units.bytes(bytes) + ")";
+    }
+
+    public static String inSentence(List<EntryCatalog.Listed> entries) {
+        return inSentence(entries.size(), bytes(entries));
+    }
+
+    /** One table per target, in the order of their first entries; where {@code details} knows entries, with what it knows. */
+    public static void print(PrintWriter out, List<EntryCatalog.Listed> entries, Map<EntryCatalog.Listed, EntryDetails> details) {
+        Map<String, TextTable> tables = new LinkedHashMap<>();
+        for (EntryCatalog.Listed entry : entries) {
+            TextTable table = tables.computeIfAbsent(entry.namespace(), _ -> details.isEmpty()
+                    ? new TextTable("id", "size", "<last used")
+                    : new TextTable("id", "size", "<last used", "compiled", "<kernels"));
+            EntryDetails more = details.get(entry);
+            if (more == null) {
+                table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry));
+            } else {
+                boolean isSound = more.damage().isEmpty();
+                table.row(shortId(entry), Units.bytes(entry.bytes()), lastUsed(entry), isSound ? Units.time(more.compileTime()) : "-",
+                        Units.cut(isSound ? String.join(" ", more.kernels()) : "(" + more.damage() + ")", KERNELS_CHARACTERS));
+            }
+        }
+        tables.forEach((namespace, table) -> {
+            out.println(namespace);
+            table.print(out);
+            out.println();
+        });
+    }
+
+    public static String shortId(EntryCatalog.Listed entry) {
+        return entry.hash().hex().substring(0, Units.SHORT_ID);
+    }
+
+    static String lastUsed(EntryCatalog.Listed entry) {
+        return TIME.format(Instant.ofEpochMilli(entry.lastUsedMillis()));
+    }
+
+    public static JsonObject json(EntryCatalog.Listed entry) {
+        return JsonOutput.object("id", entry.hash().hex(), "namespace", entry.namespace(), "bytes", entry.bytes(),
+                "lastUsed", Instant.ofEpochMilli(entry.lastUsedMillis()).toString());
+    }
+
+    public static JsonArray json(List<EntryCatalog.Listed> entries) {
+        JsonArray array = new JsonArray();
+        entries.forEach(entry -> array.add(json(entry)));
+        return array;
+    }
+
+    /** Names the first entries that are not sound. */
+    public static void print(PrintWriter out, List<TierVerifier.Bad> bad) {
+        TextTable table = new TextTable("id", "<found", "<where");
+        List<TierVerifier.Bad> named = bad.stream().limit(NAMED).toList();
+        int reasons = named.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
+        int left = WIDTH - Units.SHORT_ID - reasons - 2 * 2; // two spaces between columns
+        named.forEach(one -> table.row(shortId(one.listed()), one.reason(), Units.cut(one.detail(), left)));
+        table.print(out);
+        if (bad.size() > NAMED) {
+            out.println("... and " + (bad.size() - NAMED) + " more; --json names all");
+        }
+    }
+
+    public static JsonArray badJson(List<TierVerifier.Bad> bad) {
+        JsonArray array = new JsonArray();
+        bad.forEach(one -> {
+            JsonObject object = json(one.listed());
+            object.addProperty("found", one.reason());
+            object.addProperty("detail", one.detail());
+            object.addProperty("removed", one.fate() == TierVerifier.Fate.REMOVED);
+            array.add(object);
+        });
+        return array;
+    }
+}

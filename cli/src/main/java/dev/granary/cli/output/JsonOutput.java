@@ -1,0 +1,32 @@
+package dev.granary.cli.output;
+
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import java.io.PrintWriter;
+
+/** Prints one JSON value, for machines. */
+public final class JsonOutput {
+    private JsonOutput() {}
+
+    public static void print(PrintWriter out, JsonElement value) {
+        new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().serializeNulls().create().toJson(value, out);
+        out.println();
+        out.flush();
+    }
+
+    /** An object with the properties given as name, value, name, value... */
+    public static JsonObject object(Object... namesAndValues) {
+        JsonObject object = new JsonObject();
+        for (int i = 0; i < namesAndValues.length; i += 2) {
+            String name = (String) namesAndValues[i];
+            switch (namesAndValues[i + 1]) {
+                case JsonElement element -> object.add(name, element);
+                case Number number -> object.addProperty(name, number);
+                case Boolean flag -> object.addProperty(name, flag);
+                case Object other -> object.addProperty(name, other.toString());
+            }
+        }
+        return object;
+    }
+}

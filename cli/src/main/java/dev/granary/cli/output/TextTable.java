@@ -1,0 +1,67 @@
+package dev.granary.cli.output;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * Rows of text in aligned columns: the first column to the left, the others to the right unless their heading begins with {@code <}. What is wider than a
+ * terminal of 80 columns is cut in the first column, as far as that goes.
+ */
+public final class TextTable {
+    private static final int WIDTH = 80;
+    private static final int GAP = 2;
+    private static final int NARROWEST = 16; // of the first column
+    private static final String LEFT = "<";
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
+
+    private final List<String> headings;
+    private final List<List<String>> rows = new ArrayList<>();
+
+    public TextTable(String... headings) {
+        this.headings = List.of(headings);
+    }
+
+    public TextTable row(String... cells) {
+        rows.add(Arrays.stream(cells).map(TextTable::harmless).toList());
+        return this;
+    }
+
+    /** Names and metadata come from others: what steers a terminal is not shown. */
+    private static String harmless(String cell) {
+        return CONTROL.matcher(cell).replaceAll("?");
+    }
+
+    /** Prints the rows without the headings. */
+    void printRows(PrintWriter out) {
+        rows.forEach(row -> out.println(String.join("  ", row)));
+        out.flush();
+    }
+
+    public void print(PrintWriter out) {
+        int[] widths = new int[headings.size()];
+        List<String> shown = headings.stream().map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading).toList();
+        List<List<String>> all = new ArrayList<>(List.of(shown));
+        all.addAll(rows);
+        for (List<String> row : all) {
+            for (int i = 0; i < row.size(); i++) {
+                widths[i] = Math.max(widths[i], row.get(i).length());
+            }
+        }
+        int total = Arrays.stream(widths).sum() + GAP * (widths.length - 1);
+        widths[0] = Math.max(Math.min(widths[0], NARROWEST), widths[0] - Math.max(0, total - WIDTH));
+        for (List<String> row : all) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < row.size(); i++) {
+                String cell = i == 0 ? Units.cut(row.get(i), widths[0]) : row.get(i);
+                String padding = " ".repeat(Math.max(0, widths[i] - cell.length()));
+                boolean left = i == 0 || headings.get(i).startsWith(LEFT);
+                line.append(i == 0 ? "" : " ".repeat(GAP)).append(left ? cell + padding : padding + cell);
+            }
+            out.println(line.toString().stripTrailing());
+        }
+        out.flush();
+    }
+}

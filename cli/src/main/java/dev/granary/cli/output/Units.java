@@ -1,0 +1,58 @@
+package dev.granary.cli.output;
+
+import java.time.Duration;
+import java.util.Locale;
+
+/** How quantities are shown to people. */
+public final class Units {
+    /** How many digits of an id are shown where space is short. */
+    public static final int SHORT_ID = 16;
+
+    private Units() {}
+
+    /** The text, or so many characters of it with dots behind. */
+    public static String cut(String text, int characters) {
+        int end = text.offsetByCodePoints(0, Math.min(characters, text.codePointCount(0, text.length())));
+        return end == text.length() ? text : text.substring(0, text.offsetByCodePoints(0, characters - 3)) + "...";
+    }
+
+    /** Such as {@code 512 B}, {@code 63.0 KiB}, {@code 5.6 MiB}. */
+    public static String bytes(long bytes) {
+        if (bytes < 1024) {
+            return bytes + " B";
+        }
+        double value = bytes;
+        int unit = -1;
+        while (value >= 1024 && unit < 3) {
+            value /= 1024;
+            unit++;
+        }
+        return String.format(Locale.ROOT, "%.1f %siB", value, "KMGT".charAt(unit));
+    }
+
+    /** Such as {@code 3.1 ms}, {@code 1,634 ms}, {@code 12.3 s}. */
+    public static String time(Duration time) {
+        return millis(millis(time));
+    }
+
+    public static String millis(double millis) {
+        if (millis < 100) {
+            return String.format(Locale.ROOT, "%.1f ms", millis);
+        }
+        return millis < 10_000 ? String.format(Locale.ROOT, "%,.0f ms", millis) : String.format(Locale.ROOT, "%,.1f s", millis / 1000);
+    }
+
+    /** Milliseconds with three decimals. */
+    public static double millis(Duration time) {
+        return Math.round(time.toNanos() / 1e3) / 1e3;
+    }
+
+    /** Such as {@code 10,000}. */
+    public static String count(long count) {
+        return String.format(Locale.ROOT, "%,d", count);
+    }
+
+    public static String plural(long count, String noun) {
+        return count(count) + " " + (count == 1 ? noun : noun.endsWith("y") ? noun.substring(0, noun.length() - 1) + "ies" : noun + "s");
+    }
+}

@@ -1,0 +1,128 @@
+package dev.granary.demo;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.constant.ConstantStatistics;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.demo.DemoRoleResult.ConstantsResult;
+import dev.granary.demo.DemoRoleResult.KernelResult;
+import dev.granary.demo.kernels.DemoKernel;
+import dev.granary.demo.kernels.DemoKernels;
+import dev.granary.demo.kernels.KernelCheckResult;
+import dev.granary.demo.kernels.SharedWeights;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenClConstants;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClException;
+import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.gpu.opencl.OpenClPrimitive;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+
+/**
+ * One machine of the demo: gets every kernel through Granary, launches it, checks the results; then two primitives share constant weights. Runs in
+ * a process of its own.
+ */
+public final class DemoRole {
+    private static final long DATA_SEED = 20_260_101;
+
+    private final String name;
+    private final OpenClDevice device;
+    private final Consumer<String> progress;
+
+    /**
+     * A machine.
+     *
+     * @param name what it is called in the results
+     * @param device the device it uses
+     * @param progress hears the name of each kernel before it is looked up
+     */
+    public DemoRole(String name, OpenClDevice device, Consumer<String> progress) {
+        this.name = name;
+        this.device = device;
+        this.progress = progress;
+    }
+
+    /**
+     * Plays the role with that configuration.
+     *
+     * @throws ConfigException if the configuration cannot work
+     */
+    public DemoRoleResult play(GranaryConfig config) throws ConfigException {
+        List<KernelResult> results = new ArrayList<>();
+        int memory = 0;
+        try (OpenClEngine engine = OpenClEngine.open(device); Granary granary = Granary.open(config)) {
+            granary.connect();
+            double startMillis = ManagementFactory.getRuntimeMXBean().getUptime();
+            for (DemoKernel kernel : DemoKernels.all()) {
+                progress.accept(kernel.name());
+                results.add(run(kernel, granary, engine));
+            }
+            for (DemoKernel kernel : DemoKernels.all()) {
+                memory += isInMemory(kernel, granary, engine) ? 1 : 0;
+            }
+            progress.accept("weights that two primitives share");
+            ConstantsResult constants = useConstants(granary, engine);
+            granary.flush(Duration.ofMinutes(2));
+            double millis = results.stream().mapToDouble(KernelResult::readyMillis).sum();
+            return new DemoRoleResult(name, device.toString(), results, memory, constants, startMillis, millis);
+        }
+    }
+
+    private static KernelResult run(DemoKernel kernel, Granary granary, OpenClEngine engine) {
+        long start = System.nanoTime();
+        try {
+            KernelDescriptor descriptor = kernel.descriptor(engine.target());
+            LookupResult<OpenClPrimitive> got = granary.obtain(engine, descriptor);
+            try (OpenClKernels live = engine.load(got.primitive())) {
+                long loaded = System.nanoTime() - start;
+                KernelCheckResult verdict = kernel.verify(engine, live, new SplittableRandom(DATA_SEED));
+                double readyMillis = (loaded + live.firstLaunchTime().toNanos()) / 1e6;
+                long bytes = got.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
+                String source = got.source().name().toLowerCase(Locale.ROOT);
+                return switch (verdict) {
+                    case KernelCheckResult.Right _ -> new KernelResult(kernel.name(), source, bytes, readyMillis, true, "");
+                    case KernelCheckResult.Wrong wrong -> new KernelResult(kernel.name(), source, bytes, readyMillis, false, wrong.what());
+                };
+            }
+        } catch (CompileException | RestoreException | OpenClException e) {
+            double millis = (System.nanoTime() - start) / 1e6;
+            return new KernelResult(kernel.name(), "failed", 0, millis, false, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static ConstantsResult useConstants(Granary granary, OpenClEngine engine) {
+        String problem;
+        try {
+            KernelCheckResult verdict = SharedWeights.use(engine, new OpenClConstants(granary.constants(), engine),
+                    descriptor -> engine.load(granary.primitive(engine, descriptor)), new SplittableRandom(DATA_SEED));
+            problem = switch (verdict) {
+                case KernelCheckResult.Right _ -> "";
+                case KernelCheckResult.Wrong wrong -> wrong.what();
+            };
+        } catch (CompileException | RestoreException | OpenClException e) {
+            problem = String.valueOf(e.getMessage());
+        }
+        ConstantStatistics statistics = granary.constants().statistics();
+        return new ConstantsResult(statistics.made(), statistics.reused(), statistics.bytes(), problem.isEmpty(), problem);
+    }
+
+    private static boolean isInMemory(DemoKernel kernel, Granary granary, OpenClEngine engine) {
+        try {
+            return granary.obtain(engine, kernel.descriptor(engine.target())).source() == PrimitiveSource.MEMORY;
+        } catch (CompileException e) {
+            return false; // reported by the first look-up already
+        }
+    }
+}

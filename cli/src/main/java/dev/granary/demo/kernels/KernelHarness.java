@@ -1,0 +1,135 @@
+package dev.granary.demo.kernels;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.LocalMemory;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Where a demo kernel is tried: holds its buffers, which are freed together, and launches its kernels in their announced geometries.
+ *
+ * <p>Buffers for results are poisoned, so that an element that no kernel writes differs from every reference: floats are not a number,
+ * integers and bytes have an odd pattern.
+ */
+final class KernelHarness implements AutoCloseable {
+    private static final int POISON = 0xA5C3_5A3D;
+    private static final byte POISON_BYTE = (byte) 0xA5;
+
+    private final OpenClEngine engine;
+    private final OpenClKernels kernels;
+    private final SortedMap<String, Geometry> launches;
+    private final SortedSet<String> notLaunched;
+    private final List<OpenClBuffer> buffers = new ArrayList<>();
+
+    KernelHarness(OpenClEngine engine, OpenClKernels kernels, SortedMap<String, Geometry> launches) {
+        this.engine = engine;
+        this.kernels = kernels;
+        this.launches = launches;
+        this.notLaunched = new TreeSet<>(launches.keySet());
+    }
+
+    /** A buffer with these floats. */
+    OpenClBuffer input(float[] content) {
+        return kept(engine.bufferOf(content));
+    }
+
+    /** A buffer with these integers. */
+    OpenClBuffer input(int[] content) {
+        return kept(engine.bufferOf(content));
+    }
+
+    /** A buffer with these bytes. */
+    OpenClBuffer input(byte[] content) {
+        return kept(engine.bufferOf(content));
+    }
+
+    /** A poisoned buffer for that many floats. */
+    OpenClBuffer floats(int count) {
+        float[] poison = new float[count];
+        Arrays.fill(poison, Float.NaN);
+        return input(poison);
+    }
+
+    /** A poisoned buffer for that many integers. */
+    OpenClBuffer ints(int count) {
+        int[] poison = new int[count];
+        Arrays.fill(poison, POISON);
+        return input(poison);
+    }
+
+    /** A poisoned buffer for that many bytes. */
+    OpenClBuffer bytes(int count) {
+        byte[] poison = new byte[count];
+        Arrays.fill(poison, POISON_BYTE);
+        return input(poison);
+    }
+
+    /** Launches a kernel in its geometry and waits for it; arguments as {@link OpenClKernels#launch} takes them. */
+    void launch(String kernel, Object... arguments) {
+        kernels.launch(kernel, geometryOf(kernel), arguments);
+        notLaunched.remove(kernel);
+    }
+
+    /** The geometry of that kernel. */
+    Geometry geometryOf(String kernel) {
+        Geometry geometry = launches.get(kernel);
+        if (geometry == null) {
+            throw new IllegalStateException("No launch of the kernel " + kernel + " is announced");
+        }
+        return geometry;
+    }
+
+    /** How many groups that kernel is launched in, for a kernel of one dimension. */
+    int groupsOf(String kernel) {
+        Geometry geometry = geometryOf(kernel);
+        return Math.toIntExact(geometry.global().getFirst() / geometry.local().getFirst());
+    }
+
+    /** Local memory for one float of each work-item in a group of that kernel, for a kernel of one dimension. */
+    LocalMemory floatPerItem(String kernel) {
+        return new LocalMemory(Float.BYTES * geometryOf(kernel).local().getFirst());
+    }
+
+    /** The kernels that are still to be launched. */
+    SortedSet<String> notLaunched() {
+        return notLaunched;
+    }
+
+    /** The whole content of a buffer as floats. */
+    static float[] floatsOf(OpenClBuffer buffer) {
+        float[] content = new float[Math.toIntExact(buffer.byteSize() / Float.BYTES)];
+        buffer.read(content);
+        return content;
+    }
+
+    /** The whole content of a buffer as integers. */
+    static int[] intsOf(OpenClBuffer buffer) {
+        int[] content = new int[Math.toIntExact(buffer.byteSize() / Integer.BYTES)];
+        buffer.read(content);
+        return content;
+    }
+
+    /** The whole content of a buffer as bytes. */
+    static byte[] bytesOf(OpenClBuffer buffer) {
+        byte[] content = new byte[Math.toIntExact(buffer.byteSize())];
+        buffer.read(content);
+        return content;
+    }
+
+    @Override
+    public void close() {
+        buffers.forEach(OpenClBuffer::close);
+    }
+
+    private OpenClBuffer kept(OpenClBuffer buffer) {
+        buffers.add(buffer);
+        return buffer;
+    }
+}

@@ -1,0 +1,112 @@
+package dev.granary.demo.kernels;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Target;
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.random.RandomGenerator;
+
+/**
+ * What a demo kernel is built from and how it is launched. Immutable.
+ *
+ * @param name the demo kernel's name
+ * @param source the resource with the source
+ * @param headers the resources that the source includes, at once or through another
+ * @param options the build options
+ * @param launches the geometry of each kernel of the program
+ */
+record KernelRecipe(String name, String source, List<String> headers, String options, SortedMap<String, Geometry> launches) {
+    private static final String FOLDER = "/dev/granary/demo/";
+
+    /** Launches the kernels on made-up data and compares. */
+    interface Check {
+        /** What came of it. */
+        KernelCheckResult run(KernelHarness bench, RandomGenerator random);
+    }
+
+    /** A recipe without headers, options and launches. */
+    static KernelRecipe of(String name, String source) {
+        return new KernelRecipe(name, source, List.of(), "", new TreeMap<>());
+    }
+
+    /** The same with these headers. */
+    KernelRecipe including(String... resources) {
+        return new KernelRecipe(name, source, List.of(resources), options, launches);
+    }
+
+    /** The same with these options. */
+    KernelRecipe with(String buildOptions) {
+        return new KernelRecipe(name, source, headers, buildOptions, launches);
+    }
+
+    /** The same with one more kernel, always launched in that geometry. */
+    KernelRecipe launching(String kernel, Geometry geometry) {
+        SortedMap<String, Geometry> more = new TreeMap<>(launches);
+        more.put(kernel, geometry);
+        return new KernelRecipe(name, source, headers, options, more);
+    }
+
+    /** The demo kernel of this recipe. */
+    DemoKernel checkedBy(Check check) {
+        return new Checked(this, check);
+    }
+
+    /** What is compiled for {@code target}. */
+    KernelDescriptor descriptor(Target target) {
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(target, name).source(text(source)).options(options);
+        headers.forEach(header -> builder.header(header, text(header)));
+        launches.forEach((kernel, geometry) -> builder.entry(kernel).launch(kernel, geometry));
+        return builder.build();
+    }
+
+    /** The text of a resource. */
+    static String text(String resource) {
+        try (InputStream in = KernelRecipe.class.getResourceAsStream(FOLDER + resource)) {
+            if (in == null) {
+                throw new IllegalStateException("The demo's source " + FOLDER + resource + " is missing from this build");
+            }
+            return new String(in.readAllBytes(), UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException("The demo's source " + FOLDER + resource + " cannot be read", e);
+        }
+    }
+
+    private record Checked(KernelRecipe recipe, Check check) implements DemoKernel {
+        @Override
+        public String name() {
+            return recipe.name();
+        }
+
+        @Override
+        public KernelDescriptor descriptor(Target target) {
+            return recipe.descriptor(target);
+        }
+
+        @Override
+        public KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
+            try (KernelHarness bench = new KernelHarness(engine, kernels, recipe.launches())) {
+                KernelCheckResult verdict = check.run(bench, random);
+                SortedSet<String> idle = bench.notLaunched();
+                if (!idle.isEmpty()) {
+                    throw new IllegalStateException("The check of " + name() + " never launches " + String.join(", ", idle));
+                }
+                return verdict;
+            }
+        }
+
+        @Override
+        public String toString() {
+            return name();
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package dev.granary.cli.manifest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.Geometry;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a manifest says, and what is said of a wrong one. */
+class KernelManifestTest {
+    private final Path directory;
+    private final Path file;
+
+    KernelManifestTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.file = directory.resolve("kernels.toml");
+    }
+
+    @Test
+    @DisplayName("Everything that a kernel may say is read, and paths are relative to the manifest")
+    void everything() throws Exception {
+        Files.writeString(file, """
+                [[kernel]]
+                name = "gemm"
+                source = "src/gemm.cl"
+                include = ["include", "../shared"]
+                options = "-D TILE=16 -I extra -cl-fast-relaxed-math -Imore"
+                entry = ["gemm", "gemm_edge"]
+                geometry = { global = [1024, 512], local = [16, 16] }
+
+                [[kernel]]
+                name = "saxpy"
+                source = "/abs/saxpy.cl"
+                """);
+        assertEquals(new KernelManifest(List.of(
+                new KernelSpec("gemm", directory.resolve("src/gemm.cl"), List.of(directory.resolve("include"),
+                        directory.resolveSibling("shared"), directory.resolve("extra"), directory.resolve("more")),
+                        List.of("-DTILE=16", "-cl-fast-relaxed-math"), List.of("gemm", "gemm_edge"),
+                        Optional.of(new Geometry(List.of(1024L, 512L), List.of(16L, 16L)))),
+                new KernelSpec("saxpy", Path.of("/abs/saxpy.cl"), List.of(), List.of(), List.of(), Optional.empty()))), KernelManifest.read(file));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "name = 5|2:1|name must be a string", "name = 'k'\\nsource = ['a']|3:1|source must be a string",
+        "source = 'a.cl'|1:1|has no name; add: name = \"...\"", "name = 'k'|1:1|has no source; add: source", "name = ' '|1:1|no name",
+        "name = 'k'\\nsource = 'a'\\noption = ''|4:1|unknown key 'option'; a kernel has entry, geometry, include",
+        "name = 'k'\\nsource = 'a'\\n'a b' = ''|4:1|unknown key 'a b'",
+        "name = 'k'\\nsource = 'a'\\ninclude = 'inc'|4:1|include must be a list of strings",
+        "name = 'k'\\nsource = 'a'\\nentry = ['a', 5]|4:1|entry must be a list of strings",
+        "name = 'k'\\nsource = 'a'\\noptions = '-D'|4:1|needs a value",
+        "name = 'k'\\nsource = 'a'\\noptions = '\"'|4:1|quote is not closed",
+        "name = 'k'\\nsource = 'a'\\ngeometry = [64]|4:1|geometry must be a table such as { global",
+        "name = 'k'\\nsource = 'a'\\ngeometry = { globl = [64] }|4:14|unknown key 'globl'; a geometry has global, local",
+        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [64.5] }|4:14|list of whole numbers",
+        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [0] }|4:1|must be positive",
+        "name = 'k'\\nsource = 'a'\\ngeometry = { local = [4] }|4:1|one to three dimensions",
+        "name = 'k'\\nsource = 'a'\\ngeometry = { global = [4], local = [2, 2] }|4:1|1 global sizes, but 2 local",
+        "name = 'k'\\nsource = 'a'\\n[[kernel]]\\nname = 'k'\\nsource = 'b'|4:1|'k' is used twice",
+        "name = 'k'\\nsource = 'a'\\n[settings]\\nx = 1|4:1|unknown key 'settings'; a manifest consists of [[kernel]] tables",
+        "name = |2:|this is not TOML", "name = 'a'\\nname = 'b'|3:1|this is not TOML"
+    })
+    @DisplayName("A mistake is told with file, line, column and what to do")
+    void mistakes(String body, String position, String expected) throws Exception {
+        Files.writeString(file, "[[kernel]]\n" + body.replace("\\n", "\n"));
+        String message = mistake(file);
+        assertTrue(message.startsWith(file + ":" + position) && message.contains(expected), message);
+    }
+
+    @Test
+    @DisplayName("An empty file, one pair of brackets, a list of something else, a directory, no file, no text: each is told apart")
+    void notManifests() throws Exception {
+        assertSays("", "has no kernel: add a [[kernel]] table");
+        assertSays("[kernel]\nname = 'a'", "kernels.toml:1:1", "with two brackets");
+        assertSays("kernel = [1]", "kernels.toml:1:1", "with two brackets");
+        assertSays("kernel = []", "kernels.toml:1:1", "[[kernel]]");
+        assertSays("__kernel void k() {}", "kernels.toml:1:", "this is not TOML");
+        assertTrue(mistake(directory).contains("is a directory; name the manifest file in it"));
+        assertTrue(mistake(directory.resolve("missing")).contains("there is no such file"));
+        Files.write(file, new byte[] {'#', (byte) 0xff});
+        assertTrue(mistake(file).contains("not UTF-8"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"a = %NEST%|1:105|nested more than 100 deep", "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
+        "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML", "[\"\\u|1:|not TOML", "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
+        "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"})
+    @DisplayName("F6 what the parser itself fails at is a mistake with line and column")
+    void parserFails(String text, String place, String expected) throws Exception {
+        String nested = text.replace("%NEST%", "[".repeat(4000)).replace("\\n", "\n");
+        assertSays(nested, "kernels.toml:" + place, expected);
+    }
+
+    @Test
+    @DisplayName("F6 brackets in strings and comments are not nested, and neither are those of a long list")
+    void bracketsThatDoNotNest() throws Exception {
+        String many = "[".repeat(3000);
+        assertSays("# " + many + "\na = '" + many + "'\nb = \"\\\"" + many + "\"\nc = '''" + many + "'''\nd = \"\"\"" + many + "\\\"\"\"\"\ne = [" + "[1], ".repeat(300) + "]\n",
+                "unknown key 'a'");
+    }
+
+    @Test
+    @DisplayName("F9 user information is not echoed: neither of a key, nor of a name, nor of what is not TOML")
+    void userInformation() throws Exception {
+        for (String text : List.of("\"//u:p@\" = 1", "\"//u:p@\" = 1\n\"//u:p@\" = 2", "\"s3://u:p@host\" = 1", "[[kernel]]\nname = '//u:p@'", "[[kernel]]\nname = 'k'\nsource = 'a'\n'x//u:p@h' = 1",
+                "[[kernel]]\nname = 'k'\nsource = 'a'\noptions = '-DX=//u:p@ \"'", "[[kernel]]\nname = '//u:p@'\nsource = 'a'\n[[kernel]]\nname = '//u:p@'\nsource = 'a'")) {
+            Files.writeString(file, text);
+            assertTrue(!mistake(file).contains("u:p") && mistake(file).contains("//...@"), mistake(file));
+        }
+        Files.writeString(file, "\"a\\u001b[31m\\n" + "x".repeat(500) + "\" = 1");
+        assertTrue(mistake(file).chars().noneMatch(Character::isISOControl) && mistake(file).length() < 500, mistake(file));
+    }
+
+    private void assertSays(String text, String... parts) throws Exception {
+        Files.writeString(file, text);
+        String message = mistake(file);
+        for (String part : parts) {
+            assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
+        }
+    }
+
+    private static String mistake(Path manifest) {
+        return String.valueOf(assertThrows(KernelManifestException.class, () -> KernelManifest.read(manifest)).getMessage());
+    }
+}

@@ -1,0 +1,69 @@
+package dev.granary.cli.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class ProgressLineTest {
+    private final StringWriter shown = new StringWriter();
+
+    private ProgressLine progress(boolean isTerminal) {
+        return new ProgressLine(new PrintWriter(shown), "warming", 3, isTerminal);
+    }
+
+    /** The line as it stands on the terminal. */
+    private String line() {
+        String all = shown.toString();
+        return all.substring(all.lastIndexOf('\r') + 1).strip();
+    }
+
+    @Test
+    @SuppressWarnings("try") // closed within, to see what comes after
+    @DisplayName("S5 O10 while a bucket is silent the line says so, and then shows again how far the work is")
+    void silence() {
+        try (ProgressLine progress = progress(true)) {
+            progress.at(0, "first");
+            assertEquals("warming 1/3 first", line());
+            assertTrue(progress.look(Optional.of("waiting for s3://b: nothing came for 6 s")));
+            assertEquals("warming: waiting for s3://b: nothing came for 6 s", line());
+            progress.at(1, "second");
+            assertEquals("warming: waiting for s3://b: nothing came for 6 s", line());
+            assertTrue(progress.look(Optional.empty()));
+            assertEquals("warming 2/3 second", line());
+            progress.close();
+            assertEquals("", line());
+            assertFalse(progress.look(Optional.of("late")), "closed");
+            assertEquals("", line());
+        }
+    }
+
+    @Test
+    @DisplayName("S5 O10 a thread of its own watches while the work waits; without a terminal nothing is watched or shown")
+    void watched() throws Exception {
+        CountDownLatch seen = new CountDownLatch(2); // the second look comes after the first was shown
+        try (ProgressLine progress = progress(true)) {
+            progress.watching(() -> {
+                seen.countDown();
+                return Optional.of("waiting for s3://b: nothing came for 3 s");
+            });
+            seen.await();
+        }
+        assertTrue(shown.toString().contains("warming: waiting for s3://b: nothing came for 3 s"), shown::toString);
+        shown.getBuffer().setLength(0);
+        try (ProgressLine progress = progress(false)) {
+            progress.watching(() -> {
+                throw new AssertionError("watched");
+            });
+            progress.at(0, "first");
+            progress.look(Optional.of("waiting"));
+        }
+        assertEquals("", shown.toString());
+    }
+}

@@ -1,0 +1,94 @@
+package dev.granary.demo.kernels;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.testing.TestSeed;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What a recipe demands of its check, shown on the simplest kernel. */
+class KernelRecipeTest {
+    private static final int COUNT = 100;
+    private static final KernelRecipe ADD = KernelRecipe.of("vector-add", "vector_add.cl").launching("vector_add", Geometry.of(128).local(64));
+
+    @Test
+    @DisplayName("An element that the kernel never writes is seen")
+    void unwritten() throws Exception {
+        KernelCheckResult verdict = verify(ADD.checkedBy((bench, random) -> {
+            OpenClBuffer ones = bench.input(ones());
+            OpenClBuffer sum = bench.floats(COUNT);
+            bench.launch("vector_add", ones, ones, sum, COUNT - 1);
+            double[] expected = new double[COUNT];
+            Arrays.fill(expected, 2);
+            return new ResultComparison().floats("sum", expected, KernelHarness.floatsOf(sum), Tolerance.NONE).verdict();
+        }));
+        assertEquals(new KernelCheckResult.Wrong("sum[99]: expected 2.0, got NaN"), verdict);
+    }
+
+    @Test
+    @DisplayName("Buffers for results hold nothing that a result could be taken for")
+    void poison() throws Exception {
+        verify(ADD.checkedBy((bench, random) -> {
+            for (float element : KernelHarness.floatsOf(bench.floats(3))) {
+                assertTrue(Float.isNaN(element));
+            }
+            assertTrue(Arrays.stream(KernelHarness.intsOf(bench.ints(3))).allMatch(element -> Math.abs(element) > 1_000_000));
+            assertEquals(3, KernelHarness.bytesOf(bench.bytes(3)).length);
+            OpenClBuffer ones = bench.input(ones());
+            bench.launch("vector_add", ones, ones, ones, COUNT);
+            return new KernelCheckResult.Right();
+        }));
+    }
+
+    @Test
+    @DisplayName("A check that leaves out an announced launch is refused")
+    void launchLeftOut() {
+        DemoKernel idle = ADD.checkedBy((bench, random) -> new KernelCheckResult.Right());
+        String message = assertThrows(IllegalStateException.class, () -> verify(idle)).getMessage();
+        assertEquals("The check of vector-add never launches vector_add", message);
+    }
+
+    @Test
+    @DisplayName("A launch that was not announced is refused")
+    void launchNotAnnounced() {
+        DemoKernel stranger = ADD.checkedBy((bench, random) -> {
+            bench.launch("vector_subtract");
+            return new KernelCheckResult.Right();
+        });
+        String message = assertThrows(IllegalStateException.class, () -> verify(stranger)).getMessage();
+        assertEquals("No launch of the kernel vector_subtract is announced", message);
+    }
+
+    @Test
+    @DisplayName("A source that is not in the build is named")
+    void sourceMissing() {
+        String message = assertThrows(IllegalStateException.class, () -> KernelRecipe.text("none.cl")).getMessage();
+        assertEquals("The demo's source /dev/granary/demo/none.cl is missing from this build", message);
+    }
+
+    private static KernelCheckResult verify(DemoKernel kernel) throws Exception {
+        List<OpenClDevice> devices = OpenCl.devices();
+        Assumptions.assumeFalse(devices.isEmpty(), "no OpenCL device");
+        try (OpenClEngine engine = OpenClEngine.open(devices.getFirst());
+                OpenClKernels kernels = engine.load(engine.create(kernel.descriptor(engine.target())))) {
+            return kernel.verify(engine, kernels, TestSeed.random("recipe"));
+        }
+    }
+
+    private static float[] ones() {
+        float[] ones = new float[COUNT];
+        Arrays.fill(ones, 1);
+        return ones;
+    }
+}

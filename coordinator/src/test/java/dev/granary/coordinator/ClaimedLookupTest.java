@@ -1,0 +1,254 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.ClaimResult.Mine;
+import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.claim.LocalClaims;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** When a look-up takes the claim of its machine, when it waits, and when it lets go. */
+@Timeout(600)
+class ClaimedLookupTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+
+    private final FakeBucket bucket = new FakeBucket();
+    private final FakeEngine engine = new FakeEngine("one");
+    private final TestNode node;
+    private final LocalClaims other;
+
+    ClaimedLookupTest(@TempDir Path directory) throws Exception {
+        this.node = new TestNode(Files.createDirectory(directory.resolve("local")), bucket);
+        this.other = LocalClaims.open(node.directory);
+    }
+
+    @AfterEach
+    void close() {
+        other.close();
+    }
+
+    private ClaimResult othersTry(FakeDescriptor descriptor) {
+        ClaimResult result = other.claim(descriptor.getId());
+        if (result instanceof Mine mine) {
+            mine.close();
+        }
+        return result;
+    }
+
+    private void assertFree(FakeDescriptor descriptor) {
+        assertInstanceOf(Mine.class, othersTry(descriptor));
+    }
+
+    @Test
+    @DisplayName("R9 the claim is held while compiling, and let go when the entry is stored, uploaded or not")
+    void compiled() throws Exception {
+        ClaimResult[] seen = new ClaimResult[1];
+        engine.beforeCompile = () -> seen[0] = othersTry(A);
+        bucket.mood = FakeBucket.Mood.HANGS;
+        try (Granary granary = node.open("s3://test", Duration.ZERO)) {
+            granary.primitive(engine, A);
+            bucket.storing.await();
+            assertFree(A);
+        }
+        assertEquals(new ClaimResult.Taken(Stage.UNDER_WAY), seen[0]);
+    }
+
+    @Test
+    @DisplayName("R9 the claim is let go where nothing will be stored: no binaries, compile error, broken engine, broken listener")
+    void nothingToStore() throws Exception {
+        try (Granary granary = node.open()) {
+            FakeDescriptor wrong = FakeDescriptor.of("wrong");
+            assertThrows(CompileException.class, () -> granary.primitive(engine, wrong));
+            assertFree(wrong);
+
+            FakeDescriptor deaf = FakeDescriptor.of("listener-breaks");
+            granary.primitive(engine, deaf);
+            assertFree(deaf);
+
+            engine.giving = FakeEngine.Binaries.NEVER;
+            FakeDescriptor without = FakeDescriptor.of("without");
+            granary.primitive(engine, without);
+            assertTrue(granary.flush(TestNode.LONG));
+            assertFree(without);
+
+            engine.beforeCompile = () -> {
+                throw new IllegalStateException("this engine has a bug");
+            };
+            assertThrows(IllegalStateException.class, () -> granary.primitive(engine, A));
+            assertFree(A);
+        }
+    }
+
+    @Test
+    @DisplayName("R9 an entry from the bucket is claimed until the local tier has it")
+    void fromTheBucket() throws Exception {
+        bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere")));
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.BUCKET, granary.obtain(engine, A).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertFree(A);
+        }
+        assertEquals(1, bucket.loads.get());
+    }
+
+    @Test
+    @DisplayName("N5 a lazy driver's claim says that a launch is awaited, and is let go by the launch, by a flush, by the end")
+    void lazyDriver() throws Exception {
+        ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
+        engine.giving = FakeEngine.Binaries.AFTER_LAUNCH;
+        FakeDescriptor b = FakeDescriptor.of("b");
+        FakeDescriptor c = FakeDescriptor.of("c");
+        try (Granary granary = node.openWithoutBucket()) {
+            FakePrimitive launched = granary.primitive(engine, A);
+            assertEquals(awaiting, othersTry(A));
+            launched.launch();
+            while (!(othersTry(A) instanceof Mine)) {
+                Thread.onSpinWait();
+            }
+            assertEquals(1, granary.statistics().local().stored());
+            granary.primitive(engine, b);
+            assertTrue(granary.flush(TestNode.LONG));
+            assertFree(b);
+            FakeDescriptor unlaunched = FakeDescriptor.of("unlaunched");
+            granary.primitive(engine, unlaunched);
+            granary.setPrimitiveCacheCapacity(0);
+            granary.primitive(engine, c);
+            assertFree(unlaunched);
+            granary.primitive(engine, c); // its own claim does not stop it
+            assertEquals(awaiting, othersTry(c));
+            assertEquals(0, granary.statistics().waitsGivenUp());
+        }
+        assertFree(c);
+    }
+
+    @Test
+    @DisplayName("R9 O1 who waits gets the other's entry: one local hit, no miss, one compile on the machine")
+    void waits() throws Exception {
+        CountDownLatch compiling = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        engine.beforeCompile = () -> {
+            compiling.countDown();
+            await(go);
+        };
+        try (Granary first = node.open(); Granary second = node.open()) {
+            FutureTask<PrimitiveSource> holder = start(() -> first.obtain(engine, A).source()).task();
+            compiling.await();
+            Started waiter = start(() -> second.obtain(engine, A).source());
+            while (waiter.thread().getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            go.countDown();
+            assertEquals(PrimitiveSource.COMPILED, holder.get());
+            assertEquals(PrimitiveSource.LOCAL, waiter.task().get());
+            GranaryStatistics counted = second.statistics();
+            assertEquals(List.of(1L, 0L, 0L), List.of(counted.local().hits(), counted.local().misses(),
+                    counted.layers().getFirst().results().misses()));
+            assertEquals(List.of(1L, 0L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
+            assertEquals(List.of(0L, 1L), List.of(first.statistics().waited(), first.statistics().local().misses()));
+        }
+        assertEquals(1, engine.compiles.get());
+        assertEquals(1, bucket.loads.get(), "the machine asked the bucket once");
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waited"));
+    }
+
+    private record Started(Thread thread, FutureTask<PrimitiveSource> task) {}
+
+    private static Started start(Callable<PrimitiveSource> work) {
+        FutureTask<PrimitiveSource> task = new FutureTask<>(work);
+        Thread thread = new Thread(task, "looks up");
+        thread.start();
+        return new Started(thread, task);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    @DisplayName("R9 a waiter's deadline makes it compile; one local miss is counted, and the store works without the claim")
+    void deadline() throws Exception {
+        node.localWait = Duration.ofMillis(20);
+        assertInstanceOf(Mine.class, other.claim(A.getId()));
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            GranaryStatistics counted = granary.statistics();
+            assertEquals(List.of(0L, 1L, 1L), List.of(counted.local().hits(), counted.local().misses(), counted.local().stored()));
+            assertEquals(List.of(0L, 1L, 0L), List.of(counted.waited(), counted.waitsGivenUp(), counted.claimsUnavailable()));
+        }
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
+    }
+
+    @Test
+    @DisplayName("D11 N7 an entry that the driver refuses or that is in quarantine is waited for by nobody")
+    void unusableEntry() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+        assertInstanceOf(Mine.class, other.claim(A.getId()));
+        try (Granary granary = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(List.of(1L, 0L), List.of(granary.statistics().quarantined(), granary.statistics().waitsGivenUp()));
+        }
+        node.now = node.now.plus(Duration.ofDays(2));
+        FakeEngine updated = new FakeEngine("two");
+        updated.restoring = FakeEngine.Restores.REFUSES;
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
+            assertEquals(List.of(1L, 0L), List.of(granary.statistics().refusedByDriver(), granary.statistics().waitsGivenUp()));
+        }
+    }
+
+    @Test
+    @DisplayName("A hit touches no claim; a wait of zero makes none")
+    void untouched() throws Exception {
+        node.localWait = Duration.ZERO;
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        node.localWait = TestNode.LONG;
+        try (Granary granary = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+        }
+        assertFalse(Files.exists(node.directory.resolve("claims")));
+    }
+
+    @Test
+    @DisplayName("D15 where claims cannot be made, everything else works, and it is counted")
+    void unavailable() throws Exception {
+        Files.createDirectory(node.directory.resolve("claims"));
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, granary.statistics().local().stored());
+            assertEquals(1, granary.statistics().claimsUnavailable());
+        }
+        assertEquals(1, new LifetimeStatistics(node.directory).read().get("claims-unavailable"));
+    }
+}

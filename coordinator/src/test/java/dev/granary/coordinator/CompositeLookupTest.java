@@ -1,0 +1,232 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeHandle;
+import dev.granary.gpu.composite.CompositeStatistics;
+import dev.granary.gpu.composite.MatMul;
+import dev.granary.gpu.opencl.NeedsPocl;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.gpu.opencl.SpyDriver;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Composite primitives over all levels: primitives, kernels, local tier, bucket, a real compiler. */
+@NeedsPocl
+class CompositeLookupTest {
+    private final Path directory;
+    private final FakeBucket bucket = new FakeBucket();
+    private final TestNode node;
+    private final SpyDriver driver = new SpyDriver();
+
+    CompositeLookupTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.node = new TestNode(directory.resolve("local"), bucket);
+    }
+
+    private void multiply(Granary granary, int inner) throws Exception {
+        try (OpenClEngine engine = driver.open();
+                CompositeHandle handle = granary.handle(engine, MatMul.packed(engine.target(), 8, inner, 4))) {
+            MatMul.check(engine, handle);
+        }
+    }
+
+    /** Primitive hits and created, nested hits and created. */
+    private static void assertPrimitives(Granary granary, long hits, long created, long nestedHits, long nestedCreated) {
+        CompositeStatistics counted = granary.statistics().composites();
+        assertEquals(List.of(hits, created, nestedHits, nestedCreated),
+                List.of(counted.hits(), counted.created(), counted.nestedHits(), counted.nestedCreated()));
+    }
+
+    /** Kernel hits, local hits, bucket hits, compiled, compiled once more. */
+    private static void assertKernels(Granary granary, long memory, long local, long fromBucket, long compiled) {
+        GranaryStatistics counted = granary.statistics();
+        assertEquals(List.of(memory, local, fromBucket, compiled, 0L), List.of(counted.memoryHits(), counted.local().hits(),
+                counted.layers().getFirst().results().hits(), counted.compiled(), counted.compiledAgain()));
+    }
+
+    @Test
+    @DisplayName("O1 primitive hit, nested hit, kernel hit, local hit, bucket hit and miss are told apart, exactly")
+    void statistics() throws Exception {
+        try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
+            multiply(other, 12); // product, reorder, activation
+            assertPrimitives(other, 0, 1, 0, 2);
+            assertKernels(other, 0, 0, 0, 3);
+            multiply(other, 12);
+            assertPrimitives(other, 1, 1, 0, 2);
+            assertKernels(other, 0, 0, 0, 3);
+            multiply(other, 16); // the activation is there; product and reorder are not
+            assertPrimitives(other, 1, 2, 1, 3);
+            assertKernels(other, 0, 0, 0, 5);
+        }
+        try (Granary granary = node.open()) {
+            multiply(granary, 12);
+            assertPrimitives(granary, 0, 1, 0, 2);
+            assertKernels(granary, 0, 0, 3, 0);
+        }
+        try (Granary granary = node.open()) {
+            multiply(granary, 12);
+            assertKernels(granary, 0, 3, 0, 0);
+            granary.setPrimitiveCacheCapacity(0);
+            granary.setPrimitiveCacheCapacity(10);
+            try (OpenClEngine engine = driver.open();
+                    CompositeHandle first = granary.handle(engine, MatMul.packed(engine.target(), 8, 12, 4));
+                    CompositeHandle wider = granary.handle(engine, MatMul.packed(engine.target(), 4, 12, 8))) {
+                MatMul.check(engine, first);
+                MatMul.check(engine, wider);
+            }
+            assertPrimitives(granary, 0, 3, 1, 5);
+            assertKernels(granary, 0, 6, 0, 2);
+        }
+        assertEquals(7, driver.compiles());
+        Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
+        assertEquals(List.of(0L, 4L, 1L, 7L, 0L, 6L, 3L, 2L, 0L),
+                List.of("primitive-hits", "primitives-created", "nested-hits", "nested-created", "kernel-hits", "local-hits", "bucket-hits",
+                                "compiled", "compiled-again").stream().map(totals::get).toList());
+    }
+
+    @Test
+    @DisplayName("A program that two primitives use is compiled once and kept once: the second is a kernel hit")
+    void sharedKernels() throws Exception {
+        try (Granary granary = node.openWithoutBucket(); OpenClEngine engine = driver.open()) {
+            KernelDescriptor program = SharedProgramPrimitives.program(engine.target());
+            try (CompositeHandle left = granary.handle(engine, SharedProgramPrimitives.descriptor(engine.target(), "left"));
+                    CompositeHandle right = granary.handle(engine, SharedProgramPrimitives.descriptor(engine.target(), "right"))) {
+                assertEquals(program, left.primitive().kernels().iterator().next().descriptor());
+                assertEquals(left.primitive().kernels().iterator().next(), right.primitive().kernels().iterator().next());
+            }
+            GranaryStatistics counted = granary.statistics();
+            assertEquals(List.of(2L, 1L, 1L, 1L),
+                    List.of(counted.composites().created(), counted.memoryHits(), counted.memoryMisses(), counted.compiled()));
+        }
+        assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("M14 what is in memory wins over binaries on offer: no tier is asked again")
+    void memoryWins() throws Exception {
+        try (Granary granary = node.open()) {
+            multiply(granary, 12);
+            assertTrue(granary.flush(TestNode.LONG));
+            assertTrue(bucket.entries.size() == 3 && granary.statistics().local().stored() == 3, "all three are on offer");
+            int asked = bucket.loads.get();
+            long local = granary.statistics().local().hits() + granary.statistics().local().misses();
+            multiply(granary, 12);
+            for (var entry : bucket.entries.values()) {
+                assertTrue(granary.publish(entry.id()));
+            }
+            multiply(granary, 12);
+            assertEquals(asked, bucket.loads.get());
+            assertEquals(local, granary.statistics().local().hits() + granary.statistics().local().misses());
+        }
+        assertEquals(3, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("An engine closed before the cache: the binaries were taken when it closed, and are stored")
+    void engineClosedFirst() throws Exception {
+        try (Granary granary = node.open()) {
+            try (OpenClEngine engine = driver.open()) {
+                granary.primitive(engine, SharedProgramPrimitives.program(engine.target()));
+            }
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(0, granary.statistics().withoutBinaries());
+        }
+        try (Granary granary = node.open(); OpenClEngine engine = driver.open()) {
+            assertTrue(node.bucket.entries.containsKey(SharedProgramPrimitives.program(engine.target()).getId()));
+            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, SharedProgramPrimitives.program(engine.target())).source());
+        }
+        assertEquals(1, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("K13 a primitive with the empty id, on an engine made anew for each call: compiled once per process")
+    void notCacheable() throws Exception {
+        try (Granary granary = node.open()) {
+            for (int i = 0; i < 5; i++) {
+                try (OpenClEngine engine = driver.open()) {
+                    OpenClPrimitive primitive = granary.primitive(engine, SharedProgramPrimitives.notCacheable(engine.target()));
+                    engine.load(primitive).close();
+                }
+            }
+            assertEquals(List.of(1L, 0L, 1L),
+                    List.of(granary.statistics().compiled(), granary.statistics().compiledAgain(), granary.statistics().notCacheable()));
+        }
+        assertEquals(1, driver.compiles());
+        assertEquals(Map.of(), bucket.entries);
+    }
+
+    @Test
+    @DisplayName("What has to be compiled once more, since the driver hands out no binaries, is counted")
+    void compiledAgain() throws Exception {
+        driver.mute();
+        try (Granary granary = node.open()) {
+            for (int i = 0; i < 4; i++) {
+                try (OpenClEngine engine = driver.open()) {
+                    engine.load(granary.primitive(engine, SharedProgramPrimitives.program(engine.target()))).close();
+                    assertEquals(List.of((long) i, 1L), List.of(granary.statistics().compiledAgain(), granary.statistics().compiled()));
+                }
+            }
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(4, driver.compiles());
+        assertEquals(3, new LifetimeStatistics(node.directory).read().get("compiled-again"));
+        assertEquals(0, bucket.stores.get());
+    }
+
+    @Test
+    @DisplayName("M5 M7 12 threads, each with an engine for each call, 12 primitives: each created once, each program compiled once")
+    void enginesPerCall() throws Exception {
+        try (Granary granary = node.open(); ExecutorService threads = Executors.newFixedThreadPool(12)) {
+            Callable<Integer> work = () -> {
+                for (int i = 0; i < 12; i++) {
+                    multiply(granary, 4 * (i + 1));
+                }
+                return 0;
+            };
+            for (Future<Integer> done : new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
+                done.get();
+            }
+            assertPrimitives(granary, 132, 12, 11, 13);
+            assertKernels(granary, 0, 0, 0, 25);
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(25, driver.compiles());
+        assertEquals(25, bucket.entries.size());
+        assertEquals(Map.of(), driver.alive());
+        try (Granary next = node.open()) {
+            multiply(next, 48);
+            assertKernels(next, 0, 3, 0, 0);
+        }
+    }
+
+    @Test
+    @DisplayName("M2 capacity 0, by configuration: each call creates, the kernels come from the local tier, nothing is kept")
+    void capacityZero() throws Exception {
+        try (Granary granary = node.open(node.config().primitiveCacheCapacity(0).build())) {
+            multiply(granary, 12);
+            assertTrue(granary.flush(TestNode.LONG));
+            multiply(granary, 12);
+            CompositeStatistics counted = granary.statistics().composites();
+            assertEquals(List.of(2L, 0L, 0, 0), List.of(counted.created(), counted.hits(), counted.size(), counted.capacity()));
+            assertEquals(3, granary.statistics().local().hits());
+        }
+        assertEquals(3, driver.compiles());
+    }
+}

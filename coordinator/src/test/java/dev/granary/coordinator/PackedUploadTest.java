@@ -1,0 +1,186 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.publish.PackUploader;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.embedded.ConditionMode;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is compiled in numbers comes to the bucket in packs, against a real server. */
+class PackedUploadTest {
+    private final Path directory;
+    private final TestFleet fleet;
+
+    PackedUploadTest(@TempDir Path directory) throws Exception {
+        this.directory = directory;
+        this.fleet = new TestFleet(directory);
+    }
+
+    @AfterEach
+    void stop() {
+        fleet.close();
+    }
+
+    private void compile(Granary granary, int kernels) throws Exception {
+        for (FakeDescriptor kernel : TestFleet.kernels(kernels)) {
+            granary.obtain(fleet.engine, kernel);
+            granary.flush(Duration.ZERO); // as populate does after each
+        }
+    }
+
+    private long count(Class<? extends StoreResult> kind) {
+        return fleet.published.values().stream().filter(kind::isInstance).count();
+    }
+
+    @Test
+    @DisplayName("R12 what was compiled is one pack and one manifest: written when the flush has time, and at no moment before")
+    void onePack() throws Exception {
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+            compile(granary, 20);
+            assertEquals(0, fleet.published.size());
+            assertEquals(List.of(), fleet.keys("/p/"));
+            fleet.asked();
+            assertTrue(granary.flush(TestNode.LONG));
+            List<String> asked = new ArrayList<>(fleet.asked());
+            asked.removeIf(request -> request.startsWith("HEAD entry")); // whether the bucket has it already; some may come late
+            if (asked.getFirst().equals("GET hint")) { // whether there are packs, confirmed once; it may come late, too
+                asked.removeFirst();
+            }
+            assertEquals(List.of("PUT none-match pack", "GET hint", "PUT none-match hint", "GET hint", "HEAD manifest", "LIST manifest",
+                    "PUT none-match manifest", "GET hint", "HEAD manifest", "PUT match hint", "HEAD pack"), asked);
+            assertEquals(20, count(StoreResult.Stored.class));
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(2, fleet.keys("/m/").size(), "a manifest and the hint");
+        assertEquals(List.of(1, 20L), List.of(fleet.manifest().packs().size(), fleet.manifest().entries()));
+        assertEquals(List.of(), fleet.keys("/e/"));
+        fleet.asked();
+        try (Granary node = fleet.open("node", PublishMode.ALONE)) {
+            for (FakeDescriptor kernel : TestFleet.kernels(20)) {
+                assertEquals(PrimitiveSource.BUCKET, node.obtain(fleet.engine, kernel).source());
+            }
+            assertEquals(20 + 1, fleet.asked().stream().filter("GET range pack"::equals).count(), "each entry, and the index");
+        }
+        assertEquals(20, fleet.engine.compiles.get());
+    }
+
+    @Test
+    @DisplayName("R21 a process that ends before its pack is sealed leaves all in the outbox, and the next one uploads it")
+    void outbox() throws Exception {
+        TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
+        Granary stopped = Granary.open(fleet.config("ci").flushLimit(Duration.ZERO).build(), PublishMode.IN_PACKS, fleet.published::put);
+        compile(stopped, 5);
+        while (stopped.statistics().local().stored() < 5) {
+            Thread.onSpinWait();
+        }
+        stopped.close();
+        assertEquals(5, stopped.statistics().leftForLater());
+        assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());
+        assertEquals(List.of(), fleet.keys("/p/"));
+        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(5, next.statistics().adopted());
+        }
+        assertEquals(5, fleet.manifest().entries());
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+
+    @Test
+    @DisplayName("R12 D21 what the bucket has in a pack or alone is a duplicate: no second pack, and the same for another machine's own copy")
+    void duplicates() throws Exception {
+        for (String machine : List.of("ci", "other")) {
+            try (Granary offline = Granary.open(new TestNode(directory.resolve(machine), new FakeBucket()).config().build())) {
+                compile(offline, 6);
+                offline.flush(TestNode.LONG);
+            }
+        }
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+            Entry alone = TestEntries.entry(TestFleet.kernels(1).getFirst().getId(), FakeEngine.binaries(TestFleet.kernels(1).getFirst(), "one"));
+            assertInstanceOf(StoreResult.Stored.class, bucket.store(alone));
+        }
+        for (String machine : List.of("ci", "other")) {
+            fleet.published.clear();
+            try (Granary granary = fleet.open(machine, PublishMode.IN_PACKS)) {
+                TestFleet.kernels(6).forEach(kernel -> assertTrue(granary.publish(kernel.getId())));
+                assertTrue(granary.flush(TestNode.LONG));
+            }
+            assertEquals(machine.equals("ci") ? 1 : 6, count(StoreResult.Duplicate.class), machine);
+            assertEquals(machine.equals("ci") ? 5 : 0, count(StoreResult.Stored.class), machine);
+        }
+        assertEquals(2, fleet.keys("/m/").size(), "a manifest and the hint");
+        assertEquals(5, fleet.manifest().entries());
+    }
+
+    @Test
+    @DisplayName("R15 a server without conditions on writes gets each entry alone")
+    void noConditions() throws Exception {
+        fleet.server.conditions(ConditionMode.IGNORED);
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
+            assertFalse(bucket.check().isEmpty());
+        }
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+            compile(granary, 5);
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(5, count(StoreResult.Stored.class));
+        assertEquals(List.of(5, 0, 0), List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size(), fleet.keys("/m/").size()));
+    }
+
+    @Test
+    @DisplayName("what is too large for a pack goes alone, at once")
+    void tooLarge() throws Exception {
+        Entry large = new TestEntries("UploadsInPacksTest").entry(33 << 20);
+        List<StoreResult> heard = new ArrayList<>();
+        try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
+                PackUploader sender = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+            sender.send(large, heard::add);
+            assertInstanceOf(StoreResult.Stored.class, heard.getFirst());
+            sender.finish();
+        }
+        assertEquals(List.of(1, 1, 0), List.of(heard.size(), fleet.keys("/e/").size(), fleet.keys("/p/").size()));
+    }
+
+    @Test
+    @DisplayName("R6 R21 a pack that cannot be written: everybody hears why, the outbox keeps it, and the next process uploads it")
+    void refused() throws Exception {
+        TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
+        fleet.way.plan(FaultPlan.when(request -> request.operation().startsWith("PUT") && request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+            compile(granary, 4);
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(4, count(StoreResult.Failed.class));
+            fleet.published.values().forEach(result -> assertTrue(result.toString().contains("AccessDenied"), result::toString));
+            assertEquals(4, granary.statistics().leftForLater());
+            assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
+        }
+        fleet.way.plan(FaultPlan.SOUND);
+        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(4, next.statistics().adopted());
+        }
+        assertEquals(4, fleet.manifest().entries());
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+}

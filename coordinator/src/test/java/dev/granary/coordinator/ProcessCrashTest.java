@@ -1,0 +1,281 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What outlives a process: uploads that were not done, and the memory of entries that ended one. */
+class ProcessCrashTest {
+    private static final FakeDescriptor A = FakeDescriptor.of("a");
+    private static final Duration SOON = Duration.ofMillis(50);
+
+    private final Path directory;
+    private final FakeBucket bucket = new FakeBucket();
+    private final FakeEngine engine = new FakeEngine("one");
+    private final TestNode node;
+
+    ProcessCrashTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.node = new TestNode(directory.resolve("local"), bucket);
+    }
+
+    /** Compiles {@code names} while the bucket hangs, and closes. */
+    private GranaryStatistics leaveBehind(String bucketName, String... names) throws Exception {
+        bucket.mood = FakeBucket.Mood.HANGS;
+        Granary granary = node.open(bucketName, SOON);
+        for (String name : names) {
+            granary.primitive(engine, FakeDescriptor.of(name));
+        }
+        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < names.length) {
+            Thread.onSpinWait();
+        }
+        granary.close();
+        bucket.mood = FakeBucket.Mood.WORKS;
+        return granary.statistics();
+    }
+
+    @Test
+    @DisplayName("R21 close waits for uploads no longer than it may; the next process uploads the rest and leaves nothing over")
+    void nextProcessUploads() throws Exception {
+        String[] names = Stream.iterate(1, i -> i + 1).limit(20).map(i -> "kernel " + i).toArray(String[]::new);
+        assertEquals(20, leaveBehind("s3://test", names).leftForLater());
+        assertEquals(0, bucket.entries.size());
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(20, next.statistics().adopted());
+            assertEquals(0, next.statistics().leftForLater());
+        }
+        assertEquals(20, bucket.entries.size());
+        assertEquals(List.of(), list(node.directory.resolve("sessions")));
+    }
+
+    @Test
+    @DisplayName("A2 B6 what a bucket refuses for a passing reason is uploaded by the next process that it takes it from")
+    void refusedForNow() throws Exception {
+        bucket.mood = FakeBucket.Mood.REFUSES_WRITES;
+        for (int i = 0; i < 2; i++) {
+            try (Granary granary = node.open()) {
+                granary.primitive(engine, A);
+                granary.primitive(engine, FakeDescriptor.of("compiled in the pause"));
+                granary.flush(TestNode.LONG);
+                assertEquals(2, granary.statistics().leftForLater());
+            }
+            assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
+        }
+        bucket.mood = FakeBucket.Mood.WORKS;
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(2, next.statistics().adopted());
+        }
+        assertEquals(2, bucket.entries.size());
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+
+    @Test
+    @DisplayName("R21 an upload for another bucket waits for a process that knows that bucket")
+    void otherBucket() throws Exception {
+        leaveBehind("s3://first", "a");
+        try (Granary other = node.open("s3://second", TestNode.LONG); Granary none = node.openWithoutBucket()) {
+            assertEquals(0, other.statistics().adopted());
+            assertEquals(0, none.statistics().adopted());
+        }
+        assertEquals(Set.of(), bucket.entries.keySet());
+        try (Granary first = node.open("s3://first", TestNode.LONG)) {
+            assertTrue(first.flush(TestNode.LONG));
+            assertEquals(1, first.statistics().adopted());
+        }
+        assertEquals(Set.of(A.getId()), bucket.entries.keySet());
+    }
+
+    @Test
+    @DisplayName("D17 uploads that nobody wants are forgotten after 30 days, the beginnings of a session after one")
+    void forgotten() throws Exception {
+        leaveBehind("s3://first", "a");
+        Path sessions = node.directory.resolve("sessions");
+        Files.createDirectory(sessions.resolve("new-0123456789abcdef"));
+        node.now = node.now.plus(Duration.ofHours(23));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(2, list(sessions).size());
+        node.now = node.now.plus(Duration.ofHours(2));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(1, list(sessions).size());
+        node.now = node.now.plus(Duration.ofDays(30));
+        node.open("s3://second", TestNode.LONG).close();
+        assertEquals(List.of(), list(sessions));
+    }
+
+    @Test
+    @DisplayName("R21 what another made of a dead session is ignored or removed, and the sound uploads are done")
+    void damagedSession() throws Exception {
+        leaveBehind("s3://test", "a");
+        Path outbox = Objects.requireNonNull(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
+        Files.write(outbox.resolve("f".repeat(64)), new byte[] {0, 7, 's'});
+        Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
+        Files.write(outbox.resolve("0".repeat(64)), Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst()));
+        Files.writeString(outbox.resolve("half.part"), "half");
+        Path marks = Files.createDirectories(outbox.resolveSibling(RestoreQuarantine.TRYING));
+        Files.writeString(marks.resolve("notes"), "not a mark");
+        Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
+        Path strange = Files.createDirectories(node.directory.resolve("sessions").resolve("strange").resolve("lock"));
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(1, next.statistics().adopted());
+        }
+        assertEquals(Set.of(A.getId()), bucket.entries.keySet());
+        assertFalse(Files.exists(outbox));
+        assertTrue(Files.exists(strange));
+    }
+
+    @Test
+    @DisplayName("R21 an entry that left the local tier before its upload is counted as dropped, not tried for ever")
+    void evictedBeforeUpload() throws Exception {
+        leaveBehind("s3://test", "a");
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(node.directory).build())) {
+            tier.clear();
+        }
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(1, next.statistics().dropped());
+        }
+        assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+
+    @Test
+    @DisplayName("Two Granaries of one JVM on one directory, however it is spelled, leave each other's sessions alone")
+    void twoInOneJvm() throws Exception {
+        bucket.mood = FakeBucket.Mood.HANGS;
+        Path link = Files.createSymbolicLink(directory.resolve("link"), directory);
+        TestNode same = new TestNode(link.resolve("local"), new FakeBucket());
+        try (Granary first = node.open("s3://test", SOON)) {
+            first.primitive(engine, A);
+            bucket.storing.await();
+            for (TestNode other : List.of(node, same)) {
+                try (Granary second = other.open("s3://test", SOON)) {
+                    assertEquals(0, second.statistics().adopted());
+                    assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
+                }
+            }
+            Process child = ChildProcess.start(ChildProcess.TELLS_ADOPTED, node.directory);
+            ChildProcess.awaitLine(child, "0");
+            child.waitFor();
+            assertEquals(1, node.sessionFiles(UploadOutbox.DIRECTORY).size());
+        }
+    }
+
+    @Test
+    @DisplayName("R21 of many that open at once, exactly one takes over each upload")
+    void manyAdoptAtOnce() throws Exception {
+        leaveBehind("s3://test", "a", "b", "c", "d");
+        int many = 8;
+        CountDownLatch go = new CountDownLatch(1);
+        List<Future<Granary>> all = new ArrayList<>();
+        long adopted = 0;
+        try (ExecutorService pool = Executors.newFixedThreadPool(many)) {
+            for (int i = 0; i < many; i++) {
+                all.add(pool.submit(() -> {
+                    go.await();
+                    return node.open();
+                }));
+            }
+            go.countDown();
+            for (Future<Granary> one : all) {
+                try (Granary granary = one.get()) {
+                    assertTrue(granary.flush(TestNode.LONG));
+                    adopted += granary.statistics().adopted();
+                }
+            }
+        }
+        assertEquals(4, adopted);
+        assertEquals(4, bucket.entries.size());
+        assertEquals(List.of(), list(node.directory.resolve("sessions")));
+    }
+
+    @Test
+    @DisplayName("R21 D18 a process that is killed with uploads pending: the next one does them")
+    void killedWithPendingUploads() throws Exception {
+        Process child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
+        ChildProcess.awaitLine(child, ChildProcess.WAITS_IN_UPLOAD);
+        try (Granary beside = node.open()) {
+            assertEquals(0, beside.statistics().adopted(), "the child lives");
+        }
+        child.destroyForcibly().waitFor();
+        try (Granary next = node.open()) {
+            assertTrue(next.flush(TestNode.LONG));
+            assertEquals(1, next.statistics().adopted());
+        }
+        assertEquals(Set.of(A.getId()), bucket.entries.keySet());
+    }
+
+    @Test
+    @DisplayName("N7 an entry that ended a process is not tried for a day; other content under its id is")
+    void quarantine() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        Process child = ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory);
+        assertEquals(FakeEngine.DEATH, child.waitFor());
+        // The bucket has the very content that killed.
+        bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "one")));
+        int restoresBefore = engine.restores.get();
+        try (Granary next = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, next.obtain(engine, A).source());
+            assertEquals(2, next.statistics().quarantined(), "in both tiers");
+        }
+        assertEquals(restoresBefore, engine.restores.get());
+        try (Granary another = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, another.obtain(engine, A).source());
+            node.now = node.now.plus(Duration.ofHours(25));
+            another.setPrimitiveCacheCapacity(0);
+            assertEquals(PrimitiveSource.LOCAL, another.obtain(engine, A).source(), "a day has passed in this process");
+        }
+        try (Granary later = node.open()) {
+            assertEquals(PrimitiveSource.LOCAL, later.obtain(engine, A).source(), "a day has passed between processes");
+            assertEquals(0, later.statistics().quarantined());
+        }
+    }
+
+    @Test
+    @DisplayName("N7 different content under the id of an entry in quarantine is tried")
+    void otherContentIsTried() throws Exception {
+        try (Granary granary = node.openWithoutBucket()) {
+            granary.primitive(engine, A);
+        }
+        assertEquals(FakeEngine.DEATH, ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).waitFor());
+        try (Granary rebuilt = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.COMPILED, rebuilt.obtain(new FakeEngine("two"), A).source());
+        }
+        try (Granary next = node.openWithoutBucket()) {
+            assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, A).source());
+            assertEquals(0, next.statistics().quarantined());
+        }
+    }
+
+    private static List<Path> list(Path directory) throws Exception {
+        try (Stream<Path> all = Files.list(directory)) {
+            return all.toList();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package dev.granary.gpu.composite;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * What modifies an operation beside its own parameters, by name: scales, zero points, what is done to the result. Part of the key, by value.
+ * Immutable.
+ */
+public final class Attributes {
+    private static final Attributes NONE = new Attributes(new TreeMap<>());
+
+    private final NavigableMap<String, Object> values;
+
+    private Attributes(NavigableMap<String, Object> values) {
+        this.values = Collections.unmodifiableNavigableMap(values);
+    }
+
+    /** No attributes. */
+    public static Attributes none() {
+        return NONE;
+    }
+
+    /** These, and a text. */
+    public Attributes with(String name, String text) {
+        return and(name, text);
+    }
+
+    /** These, and a number. */
+    public Attributes with(String name, long number) {
+        return and(name, number);
+    }
+
+    /** These, and a copy of these numbers; they are compared bit by bit. */
+    public Attributes with(String name, float... numbers) {
+        List<Float> copy = new ArrayList<>(numbers.length);
+        for (float number : numbers) {
+            copy.add(number);
+        }
+        return and(name, List.copyOf(copy));
+    }
+
+    /** True where there is an attribute of that name. */
+    public boolean has(String name) {
+        return values.containsKey(name);
+    }
+
+    /**
+     * The text of that name.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    public String text(String name) {
+        return value(name, String.class);
+    }
+
+    /**
+     * The number of that name.
+     *
+     * @throws IllegalArgumentException if there is none
+     */
+    public long number(String name) {
+        return value(name, Long.class);
+    }
+
+    /**
+     * A copy of the numbers of that name.
+     *
+     * @throws IllegalArgumentException if there are none
+     */
+    public float[] floats(String name) {
+        List<?> numbers = value(name, List.class);
+        float[] copy = new float[numbers.size()];
+        for (int i = 0; i < copy.length; i++) {
+            copy[i] = (Float) numbers.get(i);
+        }
+        return copy;
+    }
+
+    private <T> T value(String name, Class<T> type) {
+        Object value = values.get(name);
+        if (!type.isInstance(value)) {
+            throw new IllegalArgumentException("There is no attribute " + name + " of this type among " + values);
+        }
+        return type.cast(value);
+    }
+
+    private Attributes and(String name, Object value) {
+        TreeMap<String, Object> more = new TreeMap<>(values);
+        more.put(name, value);
+        return new Attributes(more);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Attributes that && values.equals(that.values);
+    }
+
+    @Override
+    public int hashCode() {
+        return values.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return values.toString();
+    }
+}

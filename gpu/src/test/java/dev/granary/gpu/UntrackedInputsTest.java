@@ -1,0 +1,150 @@
+package dev.granary.gpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class UntrackedInputsTest {
+    @TempDir
+    Path directory;
+
+    private Optional<String> reason(String source, Map<String, String> headers) {
+        return new UntrackedInputs(directory).reason(List.of(source), headers, List.of(), false);
+    }
+
+    private void write(String place, String text) throws IOException {
+        Path file = directory.resolve(place);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-I/usr/include", "-I dir", "-include x.h", "-isystem x", "-imacros x", "--sysroot=/x", "-Xclang", "@file"})
+    @DisplayName("K7 an option that brings in files makes the descriptor not cacheable, and an extra digest makes it cacheable again")
+    void options(String option) {
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").options(option);
+        KernelDescriptor refused = builder.build();
+        assertTrue(refused.getId().isEmpty());
+        assertTrue(refused.getId().reason().contains("extra digest"), refused.getId().reason());
+        assertFalse(builder.extraDigest("sha256:1").build().getId().isEmpty());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"#include NAME", "#if __has_include(NAME)\n#endif", "??=include \"x.h\"", "int d = sizeof(__TIME__);",
+        "#define D __DATE__"})
+    @DisplayName("K7 what no key can see makes the descriptor not cacheable, and an extra digest makes it cacheable again")
+    void sources(String source) {
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;\n" + source);
+        assertTrue(builder.build().getId().isEmpty());
+        assertFalse(builder.build().getId().reason().isEmpty());
+        assertFalse(builder.extraDigest("sha256:1").build().getId().isEmpty());
+        KernelDescriptor inHeader = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").header("h", source).build();
+        assertTrue(inHeader.getId().isEmpty(), "the same in a header");
+    }
+
+    @Test
+    @DisplayName("K7 a file of the working directory that is included and not listed is unseen")
+    void unlistedFile() throws Exception {
+        assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of()));
+        write("a.clh", "int a;");
+        assertTrue(reason("#include \"a.clh\"", Map.of()).orElseThrow().contains("a.clh"));
+        assertTrue(reason("#if __has_include(<a.clh>)\n#endif", Map.of()).isPresent());
+        assertEquals(Optional.empty(), reason("#include \"b.clh\"", Map.of()));
+    }
+
+    @Test
+    @DisplayName("K7 a file of the working directory that differs from the listed header of its name is unseen, an equal one is not")
+    void shadowedHeader() throws Exception {
+        write("a.clh", "int a;\r\n");
+        assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n")));
+        assertTrue(reason("#include \"a.clh\"", Map.of("a.clh", "int b;\n")).isPresent());
+        assertTrue(reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n", "sub/a.clh", "int b;\n")).isPresent());
+        assertEquals(Optional.empty(), reason("#include \"sub/a.clh\"", Map.of("sub/a.clh", "int b;\n")));
+    }
+
+    @Test
+    @DisplayName("K7 what a file of the working directory includes is looked for beside it: a shadow behind an equal header is seen")
+    void shadowBehindEqualHeader() throws Exception {
+        Map<String, String> headers = Map.of("sub/x.clh", "#include \"y.clh\"\n", "sub/y.clh", "#define Y 1\n");
+        write("sub/y.clh", "#define Y 2\n");
+        assertEquals(Optional.empty(), reason("#include \"sub/x.clh\"\n", headers));
+        write("sub/x.clh", "#include \"y.clh\"\n");
+        assertTrue(reason("#include \"sub/x.clh\"\n", headers).isPresent());
+        write("sub/y.clh", "#define Y 1\n");
+        assertEquals(Optional.empty(), reason("#include \"sub/x.clh\"\n", headers));
+    }
+
+    @Test
+    @DisplayName("K7 an absolute include and one through a link are followed")
+    void absoluteAndLinked() throws Exception {
+        write("elsewhere/deep/x.clh", "#include \"../y.clh\"\n");
+        write("elsewhere/y.clh", "int y;");
+        Path absolute = directory.resolve("elsewhere/y.clh").toAbsolutePath();
+        assertTrue(reason("#include \"" + absolute + "\"", Map.of()).isPresent());
+        Files.createSymbolicLink(directory.resolve("link"), directory.resolve("elsewhere/deep"));
+        Map<String, String> headers = Map.of("link/x.clh", "#include \"../y.clh\"\n", "y.clh", "int other;");
+        assertTrue(reason("#include \"link/x.clh\"", headers).isPresent());
+    }
+
+    @Test
+    @DisplayName("F5 a NUL character in a name, at which some systems end it, is unclear")
+    void impossibleName() {
+        assertTrue(reason("#include \"a\0b\"", Map.of()).orElseThrow().contains("NUL"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-DNOW=__TIME__", "-DHAS=__has_include", "-Xpreprocessor -includex.h", "-Wp,-include,x.h", "-fmodule-map-file=x"})
+    @DisplayName("F5 a clock, a question for a file, and other ways to a file in an option are unseen")
+    void optionsThatReachFiles(String option) {
+        assertTrue(new UntrackedInputs(directory).reason(List.of("int x;"), Map.of(), BuildOptions.parse(option), false).isPresent());
+    }
+
+    @Test
+    @DisplayName("F5 a directive that begins in one source and ends in the next is seen: drivers join them without a line end")
+    void directiveAcrossSources() throws Exception {
+        write("a.clh", "int a;");
+        for (List<String> sources : List.of(List.of("#include ", "\"a.clh\"\n"), List.of("#inc", "lude <a.clh>"), List.of("int x; \\", "\n\n#include \"a.clh\""))) {
+            assertTrue(new UntrackedInputs(directory).reason(sources, Map.of(), List.of(), false).isPresent(), sources.toString());
+        }
+    }
+
+    @Test
+    @DisplayName("F7 an included name that no file can have is looked for nowhere")
+    void noFileName() {
+        assertEquals(Optional.empty(), reason("#include \"a\ud800b\"", Map.of()));
+    }
+
+    @Test
+    @DisplayName("F5 an include that climbs out of the directory of headers reaches the machine's files, and is unseen")
+    void climbsOut() {
+        assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));
+        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
+        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
+    }
+
+    @Test
+    @DisplayName("F5 with all files listed a computed include is seen, but not an absolute one, the clock, or a file of the working directory")
+    void everyFileListed() throws Exception {
+        KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").everyFileListed().header("x.h", "// x");
+        assertFalse(builder.source("#define H \"x.h\"\n#include H\n").build().getId().isEmpty());
+        List<String> unseen = List.of("#define H \"/etc/x.h\"\n", "#define H </etc/x.h>\n", "#define H \"../../../../../../../../../x.h\"\n",
+                "int t = sizeof(__TIME__);\n");
+        for (String more : unseen) {
+            assertTrue(new UntrackedInputs(directory).reason(List.of("#include H\n" + more), Map.of(), List.of(), true).isPresent(), more);
+        }
+        write("a.clh", "int a;");
+        assertTrue(new UntrackedInputs(directory).reason(List.of("#include H\n#include \"a.clh\"\n"), Map.of(), List.of(), true).isPresent());
+    }
+}

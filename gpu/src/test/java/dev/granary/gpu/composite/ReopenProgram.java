@@ -1,0 +1,26 @@
+package dev.granary.gpu.composite;
+
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClEngine;
+import java.util.List;
+
+/** Runs one primitive on three engines, one after the other, and says when each begins, so that the driver's own messages can be told apart. */
+public final class ReopenProgram {
+    private ReopenProgram() {}
+
+    /** Runs; with the argument {@code unlaunched}, the first engine is closed before anything is launched. */
+    public static void main(String[] arguments) throws Exception {
+        boolean isLaunched = !List.of(arguments).contains("unlaunched");
+        CompositeCache composites = new InMemoryKernelProvider().composites(1024);
+        for (int i = 0; i < 3; i++) {
+            System.out.println("engine " + i);
+            try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
+                    CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
+                if (isLaunched || i > 0) {
+                    MatMul.check(engine, handle);
+                }
+            }
+        }
+        System.out.println("created=" + composites.statistics().created());
+    }
+}

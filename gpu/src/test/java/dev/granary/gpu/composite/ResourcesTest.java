@@ -1,0 +1,272 @@
+package dev.granary.gpu.composite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.opencl.NeedsPocl;
+import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.gpu.opencl.OpenClException;
+import dev.granary.gpu.opencl.SpyDriver;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What handles own: made once, freed with them, whatever fails; the scratchpad above all. Native objects are counted by a spy. */
+@NeedsPocl
+class ResourcesTest {
+    private static final int OFTEN = 300;
+
+    private final SpyDriver driver = new SpyDriver();
+    private final OpenClEngine engine = driver.open();
+    private final InMemoryKernelProvider shelf = new InMemoryKernelProvider();
+    private final CompositeCache composites = shelf.composites(1024);
+    private final CompositeDescriptor<MatMul> product = MatMul.packed(engine.target(), 8, 12, 4);
+
+    @AfterEach
+    void nothingStays() {
+        engine.close();
+        assertEquals(Map.of(), driver.alive());
+    }
+
+    private CompositeHandle handle(CompositeDescriptor<?> descriptor) throws CompileException {
+        return composites.handle(EngineSet.of(engine), descriptor);
+    }
+
+    /** A primitive that notes which scratchpad it gets, and runs others inside. */
+    record Frame(String name, long bytes, List<CompositeDescriptor<?>> inside) {
+        static final List<DeviceBuffer> SEEN = new ArrayList<>();
+        static final CompositeImplementation<Frame> NOTING = (descriptor, creation) -> {
+            List<CompositePrimitive> nested = creation.nested(descriptor.operation().inside);
+            creation.scratchpad("own", descriptor.operation().bytes);
+            return run -> {
+                SEEN.add(run.scratchpad("own"));
+                nested.forEach(one -> run.run(one, Map.of()));
+            };
+        };
+    }
+
+    private CompositeDescriptor<Frame> frame(String name, long bytes, CompositeDescriptor<?>... inside) {
+        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.NOTING).build();
+    }
+
+    @Test
+    @DisplayName("Hundreds of handles, executed and closed: nothing native grows, and only the engine itself stays")
+    void noLeaks() throws Exception {
+        for (int i = 0; i < OFTEN; i++) {
+            try (CompositeHandle handle = handle(product)) {
+                if (i % 10 == 0) {
+                    MatMul.check(engine, handle);
+                }
+            }
+            assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), "after handle " + i);
+            assertTrue(driver.alive("program") <= 3, "one for each program of the primitive, for the next handle: " + driver.alive());
+        }
+        assertTrue(driver.created("kernel") >= 3 * OFTEN && driver.created("buffer") >= 2 * OFTEN, "the loop did its work");
+        assertEquals(3, driver.compiles());
+    }
+
+    @Test
+    @DisplayName("Hundreds of engines and handles left open: closing the engine frees all")
+    void engineFreesAll() throws Exception {
+        for (int i = 0; i < 100; i++) {
+            OpenClEngine other = driver.open();
+            composites.handle(EngineSet.of(other), product);
+            other.close();
+            assertEquals(0, driver.alive("kernel") + driver.alive("buffer") + driver.alive("program"), "after engine " + i);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"createProgramWithBinary", "createKernel", "createBuffer", "writeBuffer"})
+    @DisplayName("A failure at any step of opening a handle frees what was made before it, and the next handle works")
+    void failureInTheMiddle(String call) throws Exception {
+        try (OpenClEngine first = driver.open()) {
+            composites.primitive(EngineSet.of(first), product);
+        }
+        int failures = 0;
+        for (int steps = 0; steps < 10; steps++) {
+            driver.failAfter(call, steps);
+            try (CompositeHandle handle = handle(product)) {
+                MatMul.check(engine, handle);
+            } catch (OpenClException e) {
+                failures++;
+            }
+            driver.failAfter(call, Integer.MAX_VALUE);
+            assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), call + " failing after " + steps + ": " + driver.alive());
+        }
+        boolean isHealed = call.equals("createProgramWithBinary"); // by compiling once more
+        assertTrue(isHealed ? failures == 0 : failures > 0, call + " failed " + failures + " times");
+        try (CompositeHandle handle = handle(product)) {
+            MatMul.check(engine, handle);
+        }
+    }
+
+    @Test
+    @DisplayName("Equal nested primitives share one resource, wherever they are nested")
+    void shared() throws Exception {
+        assertEquals(1, leavesMade(shelf.composites(1024)));
+    }
+
+    @Test
+    @DisplayName("Equal nested primitives share one resource, even where the cache made each anew")
+    void sharedWithoutCache() throws Exception {
+        int tries = 0;
+        while (leavesMade(shelf.composites(0)) == 1) { // both branches needed it in the same moment
+            assertTrue(++tries < 100, "the leaf is never made twice");
+        }
+    }
+
+    /** Opens a handle with a leaf in two branches; how often the leaf was made. */
+    private long leavesMade(CompositeCache cache) throws Exception {
+        CompositeDescriptor<Activation> leaf = Activation.descriptor(engine.target(), 4, Attributes.none().with("scales", 1, 2));
+        CompositeDescriptor<Frame> left = frame("left", 1, leaf);
+        CompositeDescriptor<Frame> right = frame("right", 1, leaf);
+        int kernels = driver.created("kernel");
+        int buffers = driver.created("buffer");
+        try (CompositeHandle handle = cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
+            assertEquals(4, handle.resources(), "top, left, right, and one leaf");
+            long made = cache.statistics().nestedCreated() - 2;
+            List<CompositePrimitive> leaves = handle.primitive().nested().stream().flatMap(one -> one.nested().stream()).toList();
+            assertEquals(2, leaves.size());
+            assertEquals(made, leaves.stream().distinct().count());
+            assertEquals(2, driver.created("buffer") - buffers, "constant memory of one leaf, one scratchpad");
+            assertTrue(driver.created("kernel") - kernels <= 2, "the program's own check, and one live kernel");
+            return made;
+        }
+    }
+
+    @Test
+    @DisplayName("The scratchpad is the outermost primitive's, nested needs are part of it, and it is handed down in parts that lie apart")
+    void scratchpad() throws Exception {
+        CompositeDescriptor<Frame> small = frame("small", 100);
+        CompositeDescriptor<Frame> large = frame("large", 5000);
+        CompositeDescriptor<Frame> middle = frame("middle", 10, small, large);
+        CompositeDescriptor<Frame> top = frame("top", 4097, middle, small);
+        assertEquals(4096, composites.primitive(EngineSet.of(engine), small).scratchpadBytes());
+        assertEquals(4096 + 8192, composites.primitive(EngineSet.of(engine), middle).scratchpadBytes(), "its own, and the largest inside");
+        int before = driver.created("buffer");
+        try (CompositeHandle handle = handle(top)) {
+            assertEquals(8192 + 4096 + 8192, handle.primitive().scratchpadBytes());
+            assertEquals(1, driver.created("buffer") - before, "one buffer for all");
+            Frame.SEEN.clear();
+            handle.execute(Map.of());
+            handle.execute(Map.of());
+            assertEquals(10, Frame.SEEN.size());
+            Set<DeviceBuffer> parts = new HashSet<>(Frame.SEEN);
+            assertEquals(5, parts.size(), "the same places again; top, middle, small and large in it share one begin, small in top");
+            assertEquals(5, driver.calls("createSubBuffer"));
+            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1), Frame.SEEN.get(2));
+        }
+    }
+
+    private static void checkApart(DeviceBuffer... parts) {
+        for (int i = 0; i < parts.length; i++) {
+            parts[i].writeFrom(MemorySegment.ofArray(filled(parts[i], i + 1)));
+        }
+        for (int i = 0; i < parts.length; i++) {
+            byte[] content = new byte[Math.toIntExact(parts[i].byteSize())];
+            parts[i].readTo(MemorySegment.ofArray(content));
+            assertEquals(i + 1, content[0]);
+            assertEquals(i + 1, content[content.length - 1]);
+        }
+    }
+
+    private static byte[] filled(DeviceBuffer part, int value) {
+        byte[] content = new byte[Math.toIntExact(part.byteSize())];
+        Arrays.fill(content, (byte) value);
+        return content;
+    }
+
+    @Test
+    @DisplayName("The cached primitive holds no scratchpad, and two handles of it do not share one")
+    void scratchpadIsTheHandles() throws Exception {
+        CompositeDescriptor<Frame> frame = frame("alone", 64);
+        composites.primitive(EngineSet.of(engine), frame);
+        assertEquals(0, driver.alive("buffer"), "a primitive in the cache has none");
+        Frame.SEEN.clear();
+        try (CompositeHandle first = handle(frame); CompositeHandle second = handle(frame)) {
+            assertEquals(2, driver.alive("buffer"));
+            first.execute(Map.of());
+            second.execute(Map.of());
+            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1));
+        }
+        assertEquals(0, driver.alive("buffer"));
+        try (CompositeHandle none = handle(Reorder.descriptor(engine.target(), 4, 4))) {
+            assertEquals(0, none.primitive().scratchpadBytes());
+            assertEquals(0, driver.alive("buffer"), "who needs none gets none");
+        }
+    }
+
+    @Test
+    @DisplayName("Constant memory is each handle's own, filled with the content as it was when the primitive was created")
+    void constants() throws Exception {
+        List<DeviceBuffer> seen = new ArrayList<>();
+        float[] scales = {1, 2, 3};
+        record Scaled(String name) {}
+        CompositeImplementation<Scaled> how = (_, creation) -> {
+            creation.constant("scales", scales);
+            return run -> seen.add(run.constant("scales"));
+        };
+        CompositeDescriptor<Scaled> descriptor = CompositeDescriptor.builder(engine.target(), new Scaled("a"), how).build();
+        composites.primitive(EngineSet.of(engine), descriptor);
+        scales[0] = 9;
+        try (CompositeHandle first = handle(descriptor); CompositeHandle second = handle(descriptor)) {
+            first.execute(Map.of());
+            second.execute(Map.of());
+            assertNotSame(seen.get(0), seen.get(1));
+            float[] content = new float[3];
+            seen.get(1).readTo(MemorySegment.ofArray(content));
+            assertEquals(List.of(1f, 2f, 3f), List.of(content[0], content[1], content[2]));
+        }
+    }
+
+    @Test
+    @DisplayName("Executions of one handle happen one after the other, so eight threads on one handle all get right results")
+    void oneHandleManyThreads() throws Exception {
+        try (CompositeHandle handle = handle(product)) {
+            List<Callable<Boolean>> work = Collections.nCopies(8, () -> {
+                for (int i = 0; i < 5; i++) {
+                    MatMul.check(engine, handle);
+                }
+                return true;
+            });
+            try (var threads = Executors.newFixedThreadPool(8)) {
+                for (var done : threads.invokeAll(work)) {
+                    assertTrue(done.get());
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A part of a buffer shares its memory; what is outside, or a part of a part, is refused")
+    void slices() {
+        try (OpenClBuffer whole = engine.bufferOf(new int[3000]); OpenClBuffer part = whole.slice(4096, 8)) {
+            part.write(new int[] {7, 8});
+            byte[] content = new byte[12000];
+            whole.read(content);
+            assertEquals(8, MemorySegment.ofArray(content).get(ValueLayout.JAVA_INT_UNALIGNED, 4100));
+            assertThrows(IllegalArgumentException.class, () -> whole.slice(4096, 12000));
+            assertThrows(IllegalArgumentException.class, () -> whole.slice(-4096, 8));
+            assertThrows(IllegalArgumentException.class, () -> part.slice(0, 4));
+        }
+    }
+}

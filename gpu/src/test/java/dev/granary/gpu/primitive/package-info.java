@@ -1,5 +1,0 @@
-/** Composite primitives on real OpenCL objects; the operations here are examples for implementers too. */
-@NullMarked
-package dev.granary.gpu.primitive;
-
-import org.jspecify.annotations.NullMarked;

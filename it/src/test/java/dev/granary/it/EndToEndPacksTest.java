@@ -1,0 +1,90 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.gson.JsonObject;
+import dev.granary.s3.contract.FaultyS3;
+import dev.granary.s3.contract.S3Request;
+import dev.granary.s3.embedded.EmbeddedS3;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The whole way in packs, with real processes and a real driver; every request is seen at the server's door. */
+@ExtendWith(WithDevice.class)
+class EndToEndPacksTest {
+    private static final String RANGE = "GET range pack";
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @Test
+    @DisplayName("R7 R11 R12 populated in a pack: a warmed node asks nobody; a cold one asks once per kernel, and once per interval what packs there are")
+    void populateWarmRun() throws Exception {
+        try (EmbeddedS3 server = EmbeddedS3.start(null); FaultyS3 door = FaultyS3.inFrontOf(server)) {
+            server.createBucket("kernels");
+            Map<String, String> online = Map.of(
+                    "GRANARY_BUCKET", "s3://kernels/packed",
+                    "GRANARY_S3_ENDPOINT", door.endpoint().toString(),
+                    "AWS_ACCESS_KEY_ID", server.accessKey(),
+                    "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                    "AWS_REGION", "us-east-1");
+
+            GranaryProcess.Ended ci = run(online, "ci", "populate", TestManifests.manifest());
+            assertEquals(List.of(0, TestManifests.COUNT), List.of(ci.exitCode(), ci.summary("compiled")), ci::toString);
+            assertEquals(TestManifests.COUNT, ci.json().getAsJsonObject("published").get("stored").getAsInt(), ci::toString);
+            List<String> published = asked(door, 0).filter(request -> request.startsWith("PUT") && !request.contains("trial")).toList();
+            assertEquals(List.of("PUT none-match marker", "PUT none-match pack", "PUT none-match hint", "PUT none-match manifest", "PUT match hint"),
+                    published);
+
+            int before = door.requests();
+            GranaryProcess.Ended warm = run(online, "node", "warm");
+            assertEquals(0, warm.exitCode(), warm::toString);
+            JsonObject warmed = warm.json().getAsJsonArray("warmed").get(0).getAsJsonObject();
+            assertEquals(List.of(TestManifests.COUNT, 7), List.of(warmed.get("installed").getAsInt(), warmed.get("requests").getAsInt()), warm::toString);
+            assertEquals(List.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE, "LIST entry", RANGE), asked(door, before).toList());
+
+            before = door.requests();
+            GranaryProcess.Ended node = run(online, "node", "run", TestManifests.manifest());
+            assertEquals(List.of(0, 0, TestManifests.COUNT), List.of(node.exitCode(), node.summary("compiled"), node.summary("local")), node::toString);
+            assertEquals(List.of(), asked(door, before).toList());
+
+            before = door.requests();
+            GranaryProcess.Ended cold = run(online, "cold", "run", TestManifests.manifest());
+            assertEquals(List.of(0, TestManifests.COUNT), List.of(cold.summary("compiled"), cold.summary("bucket")), cold::toString);
+            List<String> ranges = Collections.nCopies(TestManifests.COUNT, RANGE);
+            assertEquals(Stream.concat(Stream.of("GET hint", "HEAD manifest", "HEAD manifest", "GET manifest", RANGE), ranges.stream()).toList(),
+                    asked(door, before).toList());
+
+            assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
+            before = door.requests();
+            GranaryProcess.Ended second = run(online, "cold", "run", TestManifests.manifest());
+            assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);
+            assertEquals(ranges, asked(door, before).toList(), "what packs there are is known from the disk");
+        }
+    }
+
+    private static Stream<String> asked(FaultyS3 door, int from) {
+        List<FaultyS3.Exchange> all = door.exchanges();
+        return all.subList(from, all.size()).stream().map(exchange -> name(exchange.request()));
+    }
+
+    private static String name(S3Request request) {
+        String key = request.key();
+        return request.operation() + " " + (key.endsWith("/m/newest") ? "hint" : key.contains("/m/") ? "manifest" : key.contains("/p/") ? "pack"
+                : key.contains("/e/") ? "entry" : key.endsWith("/granary.json") ? "marker" : key);
+    }
+
+    private GranaryProcess.Ended run(Map<String, String> stores, String machine, String command, String... arguments) throws Exception {
+        Map<String, String> variables = new HashMap<>(stores);
+        variables.put("GRANARY_DIR", directory.resolve(machine).toString());
+        return GranaryProcess.run(variables, Stream.concat(Stream.of(command, "--json"), Stream.of(arguments)).toArray(String[]::new));
+    }
+}

@@ -1,0 +1,152 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.it.LookUpProcess.Result;
+import dev.granary.s3.embedded.EmbeddedS3;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Several processes on one machine that want the same kernels at once: real processes, a real driver. */
+@ExtendWith(WithDevice.class)
+@Timeout(600)
+class MultiProcessLookupTest {
+    private static final int PROCESSES = 8;
+    private static final int KERNELS = 4;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    @Test
+    @DisplayName("R9 eight processes want the same kernels at once: each kernel is compiled once, all results are right")
+    void compiledOnce() throws Exception {
+        List<Result> results = atOnce(on("machine", Map.of()));
+        assertEquals(KERNELS, sum(results, Result::compiled), results::toString);
+        assertEquals((PROCESSES - 1) * KERNELS, sum(results, Result::local), results::toString);
+        assertUnharmed(KERNELS, results);
+    }
+
+    @Test
+    @DisplayName("R9 R12 eight processes want the same kernels of the bucket at once: one GET per kernel from the whole machine, and from each process at most one whether there are packs")
+    void fetchedOnce() throws Exception {
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("counted");
+            Map<String, String> online = Map.of(
+                    "GRANARY_BUCKET", "s3://counted/kernels",
+                    "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                    "AWS_ACCESS_KEY_ID", server.accessKey(),
+                    "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                    "AWS_REGION", "us-east-1");
+            try (LookUpProcess ci = LookUpProcess.start(on("ci", online), KERNELS)) {
+                ci.await(LookUpProcess.READY);
+                ci.go();
+                assertEquals(KERNELS, ci.result().compiled());
+            }
+            server.resetRequests();
+            List<Result> results = atOnce(on("machine", online));
+            long asked = server.requests().get() - KERNELS;
+            assertTrue(asked >= 1 && asked <= PROCESSES, asked + " requests for packs; " + results);
+            assertEquals(server.requests().get(), server.requests().total(), results::toString);
+            assertEquals(0, sum(results, Result::compiled), results::toString);
+            assertEquals(KERNELS, sum(results, Result::bucket), results::toString);
+            assertEquals((PROCESSES - 1) * KERNELS, sum(results, Result::local), results::toString);
+            assertUnharmed(KERNELS, results);
+        }
+    }
+
+    @Test
+    @DisplayName("D18 R9 the one that compiles is killed: another compiles, and the rest get its entry")
+    void killedHolder() throws Exception {
+        Map<String, String> machine = on("machine", Map.of());
+        try (LookUpProcess holder = holder(machine);
+                LookUpProcess first = LookUpProcess.start(machine, 1, LookUpProcess.WAITING);
+                LookUpProcess second = LookUpProcess.start(machine, 1, LookUpProcess.WAITING)) {
+            for (LookUpProcess waiter : List.of(first, second)) {
+                waiter.await(LookUpProcess.READY);
+                waiter.go();
+                waiter.await(LookUpProcess.WAITING);
+            }
+            holder.kill();
+            List<Result> results = List.of(first.result(), second.result());
+            assertEquals(1, sum(results, Result::compiled), results::toString);
+            assertEquals(1, sum(results, Result::waited), results::toString);
+            assertUnharmed(1, results);
+        }
+    }
+
+    @Test
+    @DisplayName("D18 R9 the one that compiles is suspended: the others go on at their deadline")
+    void suspendedHolder() throws Exception {
+        Map<String, String> machine = on("machine", Map.of("GRANARY_LOCAL_WAIT", "200ms"));
+        try (LookUpProcess holder = holder(machine); LookUpProcess waiter = LookUpProcess.start(machine, 1)) {
+            holder.signal("STOP");
+            waiter.await(LookUpProcess.READY);
+            waiter.go();
+            assertEquals(new Result(1, 0, 0, 0, 1, 0, 1), waiter.result());
+            holder.signal("CONT");
+            holder.go();
+            assertEquals(new Result(1, 0, 0, 0, 0, 0, 1), holder.result(), "it finishes what it began");
+        }
+    }
+
+    /** A process that has begun to compile the first kernel. */
+    private static LookUpProcess holder(Map<String, String> machine) throws IOException {
+        LookUpProcess holder = LookUpProcess.start(machine, 1, LookUpProcess.COMPILING);
+        holder.await(LookUpProcess.READY);
+        holder.go();
+        holder.await(LookUpProcess.COMPILING);
+        return holder;
+    }
+
+    /** Starts all, and lets them go when all are ready. */
+    private static List<Result> atOnce(Map<String, String> machine) throws Exception {
+        List<LookUpProcess> all = new ArrayList<>();
+        try {
+            for (int i = 0; i < PROCESSES; i++) {
+                all.add(LookUpProcess.start(machine, KERNELS));
+            }
+            for (LookUpProcess one : all) {
+                one.await(LookUpProcess.READY);
+            }
+            for (LookUpProcess one : all) {
+                one.go();
+            }
+            List<Result> results = new ArrayList<>();
+            for (LookUpProcess one : all) {
+                results.add(one.result());
+            }
+            return results;
+        } finally {
+            for (LookUpProcess one : all) {
+                one.close();
+            }
+        }
+    }
+
+    private static void assertUnharmed(int kernels, List<Result> results) {
+        assertTrue(results.stream().allMatch(one -> one.right() == kernels), results::toString);
+        assertEquals(0, sum(results, Result::waitsGivenUp), results::toString);
+        assertEquals(0, sum(results, Result::claimsUnavailable), results::toString);
+    }
+
+    private static long sum(List<Result> results, ToLongFunction<Result> count) {
+        return results.stream().mapToLong(count).sum();
+    }
+
+    private Map<String, String> on(String machine, Map<String, String> stores) {
+        Map<String, String> variables = new HashMap<>(stores);
+        variables.put("GRANARY_DIR", directory.resolve(machine).toString());
+        return variables;
+    }
+}

@@ -1,0 +1,35 @@
+package dev.granary.it.crash;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The crash benchmark, in short. */
+final class CrashCampaignTest {
+    private static final int KILLS = 12;
+    private static final long SEED = 1;
+
+    @TempDir
+    private Path temporary;
+
+    @ParameterizedTest(name = "{0}")
+    @EnumSource(CrashMode.class)
+    @Timeout(600)
+    @DisplayName("D4 D18 E1 processes are killed at random moments: nothing acknowledged is lost, nothing is wrong, stuck or left over")
+    void killed(CrashMode mode) throws Exception {
+        PrintWriter progress = new PrintWriter(System.err, true, UTF_8);
+        CrashRun run = new CrashRun(mode, temporary.resolve("cache"), KILLS, KILLS, new SplittableRandom(SEED), progress).run();
+        assertTrue(run.isClean(), () -> run.json().toString());
+        assertEquals(KILLS, run.json().get("killed").getAsInt());
+        assertTrue(run.json().get("acknowledged").getAsLong() > 0, "something was stored");
+    }
+}

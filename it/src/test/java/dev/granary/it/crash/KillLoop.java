@@ -1,0 +1,107 @@
+package dev.granary.it.crash;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One place at the directory: starts a process there, kills it at a random moment, starts the next, until enough were killed. */
+final class KillLoop implements Runnable {
+    private static final int ONE_IN_START_UP = 8;
+    private static final int START_UP_MILLIS = 1000;
+    private static final int SHORTEST_LIFE_MILLIS = 50;
+    private static final int LONGEST_LIFE_MILLIS = 500;
+    private static final int LONGEST_START_SECONDS = 60;
+
+    private final Path directory;
+    private final CrashMode mode;
+    private final int number;
+    private final SplittableRandom random;
+    private final AcknowledgedWrites journal;
+    private final AtomicInteger killsLeft;
+    private int killedInStartUp;
+
+    KillLoop(Path directory, CrashMode mode, int number, SplittableRandom random, AcknowledgedWrites journal, AtomicInteger killsLeft) {
+        this.directory = directory;
+        this.mode = mode;
+        this.number = number;
+        this.random = random;
+        this.journal = journal;
+        this.killsLeft = killsLeft;
+    }
+
+    /** How many processes were killed before they said that they are ready. */
+    int killedInStartUp() {
+        return killedInStartUp;
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (killsLeft.getAndDecrement() > 0) {
+                live();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void live() throws IOException, InterruptedException {
+        Process process = start(directory, mode, CrashChildProcess.class, mode.roles().get(number).name(), Integer.toString(number),
+                Long.toString(random.nextLong()), Long.toString(journal.lastVersion() + 1));
+        CountDownLatch ready = new CountDownLatch(1);
+        Thread reader = Thread.ofPlatform().start(() -> read(process, ready));
+        if (random.nextInt(ONE_IN_START_UP) == 0) {
+            Thread.sleep(random.nextInt(START_UP_MILLIS));
+        } else {
+            boolean isReady = ready.await(LONGEST_START_SECONDS, TimeUnit.SECONDS);
+            if (!isReady || !process.isAlive()) {
+                process.toHandle().destroyForcibly();
+                throw new IOException("a process ended by itself, or did not start");
+            }
+            Thread.sleep(random.nextInt(SHORTEST_LIFE_MILLIS, LONGEST_LIFE_MILLIS));
+        }
+        killedInStartUp += ready.getCount() > 0 ? 1 : 0;
+        if (!process.isAlive()) {
+            throw new IOException("a process ended by itself, with exit code " + process.exitValue());
+        }
+        process.toHandle().destroyForcibly(); // SIGKILL; by the handle, since the process itself would close what is still to be read
+        process.waitFor();
+        reader.join();
+    }
+
+    private void read(Process process, CountDownLatch ready) {
+        try (BufferedReader out = process.inputReader(UTF_8)) {
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                journal.note(line);
+                if (line.equals(AcknowledgedWrites.READY)) {
+                    ready.countDown();
+                }
+            }
+        } catch (IOException e) {
+            journal.note(AcknowledgedWrites.WRONG + " reader " + e);
+        } finally {
+            ready.countDown();
+        }
+    }
+
+    /** Starts a class in a process of its own. */
+    static Process start(Path directory, CrashMode mode, Class<?> main, String... arguments) throws IOException {
+        List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny",
+                "-cp", System.getProperty("java.class.path"), main.getName(), directory.toString(), mode.name()));
+        command.addAll(List.of(arguments));
+        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    }
+}

@@ -1,0 +1,105 @@
+package dev.granary.local;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.config.LocalDirectoryException;
+import dev.granary.local.config.LocalTierConfig;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What tools do to the directory: removing what was listed, counting what is there. */
+final class LocalTierAdminTest {
+    private final TestEntries entries = new TestEntries("LookingAfterTest");
+    private final TestClock clock = new TestClock();
+
+    @TempDir
+    private Path directory;
+
+    private LocalTier open() throws LocalDirectoryException {
+        return LocalTier.open(LocalTierConfig.builder(directory).clock(clock).background(Runnable::run).build());
+    }
+
+    private static List<EntryCatalog.Listed> list(LocalTier tier) throws Exception {
+        List<EntryCatalog.Listed> listed = new ArrayList<>();
+        tier.list(listed::add);
+        return listed;
+    }
+
+    @Test
+    @DisplayName("A listed entry is removed once; another of the same id that was stored since stays (D10)")
+    void remove() throws Exception {
+        Entry first = entries.entry(1000);
+        try (LocalTier tier = open()) {
+            tier.store(first);
+            tier.store(entries.entry(10));
+            EntryCatalog.Listed listed = list(tier).stream().filter(one -> one.hash().equals(first.id().hash())).findFirst().orElseThrow();
+            assertTrue(tier.remove(listed));
+            assertFalse(tier.remove(listed), "it is gone");
+            assertEquals(LoadResult.ABSENT, tier.load(first.id()));
+            assertEquals(1, list(tier).size());
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
+
+            clock.advance(Duration.ofSeconds(1));
+            tier.store(entries.entry(first.id(), 1000));
+            assertFalse(tier.remove(listed), "a newer one");
+            assertInstanceOf(LoadResult.Hit.class, tier.load(first.id()));
+            assertFalse(tier.remove(new EntryCatalog.Listed("../..", listed.hash(), listed.bytes(), listed.lastUsedMillis())), "T5");
+        }
+    }
+
+    @Test
+    @DisplayName("What removed entries took is given back when it is asked for, also where nothing bounds the store")
+    void reclaim() throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
+            for (int i = 0; i < 50; i++) {
+                tier.store(entries.entry(10_000));
+            }
+            List<EntryCatalog.Listed> listed = list(tier);
+            for (EntryCatalog.Listed leaving : listed.subList(0, 40)) {
+                assertTrue(tier.remove(leaving));
+            }
+            assertTrue(tier.diskBytes() > 500_000);
+            tier.reclaim();
+            assertTrue(tier.diskBytes() <= tier.usedBytes() * 33 / 32 + 64, () -> tier.diskBytes() + " on the disk");
+            for (EntryCatalog.Listed left : listed.subList(40, 50)) {
+                assertInstanceOf(LoadResult.Hit.class, tier.read(left));
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("O6 the survey counts what is there, names foreign files, and leaves them")
+    void survey() throws Exception {
+        try (LocalTier tier = open()) {
+            assertEquals(0, tier.survey().entries());
+            tier.store(entries.entry(1000));
+            tier.store(entries.entry(2000));
+            Path foreign = Files.writeString(directory.resolve("v2/notes.txt"), "mine");
+            DirectoryUsage survey = tier.survey();
+            assertEquals(2, survey.entries());
+            assertEquals(tier.usedBytes(), survey.entryBytes());
+            assertTrue(survey.reclaimableBytes() <= 64, "a header");
+            assertEquals(List.of(foreign.toRealPath()), survey.foreign());
+            assertTrue(Files.exists(foreign));
+            for (int i = 0; i < DirectoryUsage.NAMED + 10; i++) {
+                Files.writeString(directory.resolve("v2/other-" + i), "");
+            }
+            assertEquals(DirectoryUsage.NAMED, tier.survey().foreign().size());
+            tier.clear();
+            assertEquals(0, tier.survey().entryBytes());
+        }
+    }
+}

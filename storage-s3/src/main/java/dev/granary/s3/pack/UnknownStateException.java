@@ -1,0 +1,32 @@
+package dev.granary.s3.pack;
+
+import dev.granary.s3.store.StoreFailure;
+
+/** The bucket did not say what was needed; ends a method of {@link PackManifestLog} and never leaves that class. */
+final class UnknownStateException extends Exception {
+    private final transient StoreFailure failure;
+    private final boolean mayHaveLanded;
+
+    UnknownStateException(StoreFailure failure) {
+        this(failure, false);
+    }
+
+    private UnknownStateException(StoreFailure failure, boolean mayHaveLanded) {
+        super(failure.toString(), null, false, false);
+        this.failure = failure;
+        this.mayHaveLanded = mayHaveLanded;
+    }
+
+    /** The same, after a write that may have been carried out, or may still be. */
+    static UnknownStateException afterWrite(StoreFailure failure) {
+        return new UnknownStateException(failure, true);
+    }
+
+    StoreFailure failure() {
+        return failure;
+    }
+
+    boolean mayHaveLanded() {
+        return mayHaveLanded;
+    }
+}

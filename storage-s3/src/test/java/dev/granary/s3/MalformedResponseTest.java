@@ -1,0 +1,258 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.StoreFailure.Kind;
+import dev.granary.s3.store.WriteResult;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Both transports against a server that misbehaves on the wire. */
+class MalformedResponseTest {
+    private static final long LIMIT = 1 << 20;
+
+    private final TestEntries entries = new TestEntries(MalformedResponseTest.class.getName());
+    private final ScriptedHttpServer server;
+
+    MalformedResponseTest() throws IOException {
+        server = new ScriptedHttpServer();
+    }
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private S3Config.Builder config(S3ClientLibrary client, URI endpoint) {
+        return S3Config.builder("bucket").endpoint(endpoint).client(client).credentials("key", "secret")
+                .requestTimeout(Duration.ofMillis(400)).loadDeadline(Duration.ofMillis(500));
+    }
+
+    private ObjectStore transport(S3ClientLibrary client) { // a long timeout: these answers come at once, however slow the machine is
+        return ObjectStoreFactory.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1)).build());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R2 each status of a write has its meaning, and is one request")
+    void writes(S3ClientLibrary client) {
+        Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
+                Map.entry(ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.PreconditionFailed.class),
+                Map.entry(ScriptedHttpServer.error(409, "ConditionalRequestConflict"), WriteResult.Conflict.class),
+                Map.entry(ScriptedHttpServer.error(404, "NoSuchKey"), WriteResult.PreconditionFailed.class),
+                Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), WriteResult.NotAllowed.class),
+                Map.entry(ScriptedHttpServer.error(400, "InvalidArgument"), WriteResult.NotAllowed.class),
+                Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), WriteResult.NotAllowed.class),
+                Map.entry(ScriptedHttpServer.error(501, "NotImplemented"), WriteResult.NotAllowed.class),
+                Map.entry(ScriptedHttpServer.error(500, "InternalError"), WriteResult.Unknown.class),
+                Map.entry(ScriptedHttpServer.error(503, "SlowDown"), WriteResult.Unknown.class),
+                Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), WriteResult.Unknown.class),
+                Map.entry(ScriptedHttpServer.body(403, "text/html", "<html>Go away</html>"), WriteResult.NotAllowed.class),
+                Map.entry(ScriptedHttpServer.hangUp(), WriteResult.Unknown.class));
+        try (ObjectStore store = transport(client)) {
+            meanings.forEach((answer, meaning) -> {
+                server.answer(answer);
+                assertInstanceOf(meaning, store.putIfAbsent("key", new byte[10], ObjectMarks.NONE));
+                assertEquals(1, server.requests(), meaning::toString);
+                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
+                assertInstanceOf(meaning, store.deleteIfMatch("key", "etag"));
+                assertEquals(3, server.requests(), meaning::toString);
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("each status of a read has its meaning, and is one request")
+    void reads(S3ClientLibrary client) {
+        Map<ScriptedHttpServer.Answer, Kind> meanings = Map.ofEntries(
+                Map.entry(ScriptedHttpServer.error(404, "NoSuchBucket"), Kind.NO_BUCKET),
+                Map.entry(ScriptedHttpServer.error(403, "AccessDenied"), Kind.DENIED),
+                Map.entry(ScriptedHttpServer.error(403, "RequestTimeTooSkewed"), Kind.CLOCK_SKEW),
+                Map.entry(ScriptedHttpServer.error(400, "ExpiredToken"), Kind.DENIED),
+                Map.entry(ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"), Kind.WRONG_REGION),
+                Map.entry(ScriptedHttpServer.error(301, "PermanentRedirect"), Kind.WRONG_REGION),
+                Map.entry(ScriptedHttpServer.error(501, "NotImplemented"), Kind.NOT_SUPPORTED),
+                Map.entry(ScriptedHttpServer.error(500, "InternalError"), Kind.SERVER),
+                Map.entry(ScriptedHttpServer.error(503, "SlowDown"), Kind.THROTTLED),
+                Map.entry(ScriptedHttpServer.body(502, "text/html", "<html>Bad gateway</html>"), Kind.SERVER),
+                Map.entry(ScriptedHttpServer.half(entries.bytes(1000)), Kind.BROKEN),
+                Map.entry(ScriptedHttpServer.hangUp(), Kind.BROKEN));
+        try (ObjectStore store = transport(client)) {
+            meanings.forEach((answer, kind) -> {
+                server.answer(answer);
+                StoreFailure failure = assertInstanceOf(GetResult.Unavailable.class, store.get("key", LIMIT), kind::toString).failure();
+                assertEquals(kind, failure.kind(), failure::toString);
+                assertEquals(1, server.requests(), kind::toString);
+            });
+            server.answer(ScriptedHttpServer.error(404, "NoSuchKey"));
+            assertEquals(GetResult.ABSENT, store.get("key", LIMIT));
+            assertEquals(HeadResult.ABSENT, store.head("key"));
+            server.answer(ScriptedHttpServer.error(500, "InternalError"));
+            assertInstanceOf(HeadResult.Unavailable.class, store.head("key"));
+            assertInstanceOf(ListResult.Unavailable.class, store.list("", object -> {}));
+            assertEquals(2, server.requests());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R2 a write without a condition: no status means a failed precondition")
+    void plainWrites(S3ClientLibrary client) {
+        Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.of(
+                ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.error(409, "OperationAborted"), WriteResult.Conflict.class,
+                ScriptedHttpServer.error(404, "NoSuchBucket"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.body(404, "text/html", "<html>Not found</html>"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.error(403, "AccessDenied"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.error(501, "NotImplemented"), WriteResult.NotAllowed.class,
+                ScriptedHttpServer.error(500, "InternalError"), WriteResult.Unknown.class,
+                ScriptedHttpServer.page(), WriteResult.Unknown.class);
+        try (ObjectStore store = transport(client)) {
+            meanings.forEach((answer, meaning) -> {
+                server.answer(answer);
+                assertInstanceOf(meaning, store.put("key", new byte[10], ObjectMarks.NONE));
+                assertEquals(1, server.requests(), meaning::toString);
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R2 one retry layer: neither client sends anything again by itself after 500, 503, 503 with Retry-After, or a broken connection")
+    void noRetriesBelow(S3ClientLibrary client) throws IOException {
+        try (ObjectStore store = transport(client)) {
+            for (ScriptedHttpServer.Answer answer : List.of(ScriptedHttpServer.error(500, "InternalError"), ScriptedHttpServer.error(503, "SlowDown"), ScriptedHttpServer.slowDown(),
+                    ScriptedHttpServer.body(503, "text/html", "<html>Busy</html>"), ScriptedHttpServer.error(408, "RequestTimeout"),
+                    ScriptedHttpServer.error(400, "RequestTimeout"), ScriptedHttpServer.error(429, "TooManyRequests"), ScriptedHttpServer.hangUp())) {
+                server.answer(answer);
+                assertEachIsOneRequest(store, server::requests);
+            }
+        }
+        for (ResettingServer.At at : ResettingServer.At.values()) {
+            try (ResettingServer resetting = new ResettingServer(at); ObjectStore store = ObjectStoreFactory.open(config(client, resetting.endpoint())
+                    .loadDeadline(Duration.ofMinutes(1)).requestTimeout(Duration.ofMinutes(1)).build())) {
+                assertEachIsOneRequest(store, resetting::requests);
+            }
+        }
+    }
+
+    private static void assertEachIsOneRequest(ObjectStore store, IntSupplier sent) {
+        int before = sent.getAsInt();
+        store.get("key", LIMIT);
+        assertEquals(1, sent.getAsInt() - before, "GET");
+        store.head("key");
+        assertEquals(2, sent.getAsInt() - before, "HEAD");
+        store.put("key", new byte[10], ObjectMarks.NONE);
+        assertEquals(3, sent.getAsInt() - before, "PUT");
+        store.putIfAbsent("key", new byte[10], ObjectMarks.NONE);
+        assertEquals(4, sent.getAsInt() - before, "PUT If-None-Match");
+        store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE);
+        assertEquals(5, sent.getAsInt() - before, "PUT If-Match");
+        store.delete("key");
+        assertEquals(6, sent.getAsInt() - before, "DELETE");
+        store.list("", object -> {});
+        assertEquals(7, sent.getAsInt() - before, "LIST");
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("T5 a server that promises gigabytes gets no memory for it")
+    void boast(S3ClientLibrary client) {
+        try (ObjectStore store = transport(client)) {
+            server.answer(ScriptedHttpServer.boast(1L << 40));
+            assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1L << 50));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("a page of HTML with status 200 and an empty answer are damaged entries, not hits and not absent; nothing is stored there")
+    void foreignSuccess(S3ClientLibrary client) {
+        try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).loadDeadline(Duration.ofMinutes(1))
+                .requestTimeout(Duration.ofMinutes(1)).build())) {
+            server.answer(ScriptedHttpServer.page());
+            assertEquals(DamageKind.FOREIGN, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            server.answer(ScriptedHttpServer.body(200, "application/octet-stream", ""));
+            assertEquals(DamageKind.TRUNCATED, assertInstanceOf(LoadResult.Damaged.class, tier.load(entries.id())).damage());
+            server.answer(ScriptedHttpServer.page());
+            assertInstanceOf(StoreResult.Unknown.class, tier.store(entries.entry(1)));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R16 a bucket that says nothing: each look-up ends, then none is sent; a store ends, too")
+    void silence(S3ClientLibrary client) {
+        server.answer(server.silence());
+        try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
+            for (int i = 0; tier.statistics().breaker() == BucketTierStatistics.Breaker.CLOSED; i++) {
+                assertTrue(i < 20, "the breaker never opens");
+                LoadResult.Unavailable lost = assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+                assertTrue(lost.cause().length() > 10, lost::cause);
+            }
+            long asked = tier.statistics().requests().get();
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entries.id()));
+            assertEquals(asked, tier.statistics().requests().get());
+            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(1)));
+        }
+        try (BucketTier fresh = BucketTier.open(config(client, server.endpoint()).build())) {
+            assertInstanceOf(StoreResult.Failed.class, fresh.store(entries.entry(1))); // the question for the marker has opened the breaker
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R16 nobody there: unreachable, whatever is asked")
+    void unreachable(S3ClientLibrary client) {
+        URI gone = server.endpoint();
+        server.close();
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, gone).requestTimeout(Duration.ofSeconds(30))
+                .loadDeadline(Duration.ofSeconds(30)).build())) {
+            assertEquals(Kind.UNREACHABLE, assertInstanceOf(GetResult.Unavailable.class, store.get("key", 1)).failure().kind());
+            assertEquals(Kind.UNREACHABLE,
+                    assertInstanceOf(WriteResult.Unknown.class, store.putIfAbsent("key", new byte[1], ObjectMarks.NONE)).failure().kind());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("T4 no secret in what is told of a failure or of the settings")
+    void secrets(S3ClientLibrary client) {
+        String secret = "a-very-secret-key";
+        S3Config config = config(client, server.endpoint()).credentials("key", secret).build();
+        assertTrue(!config.toString().contains(secret) && !config.connection().toString().contains(secret));
+        server.answer(ScriptedHttpServer.error(403, "SignatureDoesNotMatch"));
+        try (BucketTier tier = BucketTier.open(config)) {
+            Entry entry = entries.entry(1);
+            assertTrue(!tier.load(entry.id()).toString().contains(secret));
+            assertTrue(!tier.store(entry).toString().contains(secret));
+            assertTrue(!tier.check().toString().contains(secret));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.testing.TestSeed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Trouble that lasts: black holes, storms of refusals, and one object that fails among many. */
+class OutageTest {
+    private static final Duration REQUEST = Duration.ofMillis(300);
+    private static final Duration DEADLINE = Duration.ofSeconds(1);
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration BREAKER_PAUSE = Duration.ofSeconds(30);
+
+    private final TestEntries entries = new TestEntries(OutageTest.class.getName());
+    private final TestTiming timing = new TestTiming();
+    private final WireHistory trial;
+
+    OutageTest() throws IOException {
+        this.trial = new WireHistory();
+    }
+
+    @AfterEach
+    void close() {
+        trial.close();
+    }
+
+    /** A tier whose pauses pass when the test says so; the client's own deadlines are real. */
+    private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
+        S3Config config = trial.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
+        return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("TroubleTest"));
+    }
+
+    private Entry placed() {
+        Entry entry = entries.entry(500);
+        trial.place(entry, false, TestSeed.random("placed"));
+        return entry;
+    }
+
+    private static void awaitOpen(BucketTier tier, Entry entry) {
+        for (int i = 0; tier.statistics().breaker() != BucketTierStatistics.Breaker.OPEN; i++) {
+            assertTrue(i < 20, "the breaker never opens");
+            long start = System.nanoTime();
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            WireHistory.assertInTime(start, DEADLINE);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R16 a black hole: look-ups end within the deadline, the breaker opens, tries in vain, and closes when the server is back")
+    void blackHole(S3ClientLibrary client) throws Exception {
+        Entry entry = placed();
+        try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
+            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+            awaitOpen(tier, entry);
+            assertTrue(trial.faulty.awaitIdle(LONG));
+            int came = trial.faulty.requests();
+            for (int i = 0; i < 1000; i++) {
+                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            }
+            assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(10)));
+            assertEquals(came, trial.faulty.requests(), "the bucket is left alone");
+            timing.pass(BREAKER_PAUSE);
+            awaitOpen(tier, entry);
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
+            timing.pass(BREAKER_PAUSE);
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            assertTrue(trial.faulty.requests() > came, "it was tried again");
+            trial.faulty.plan(FaultPlan.SOUND);
+            for (int i = 0; i < 50 && tier.statistics().breaker() != BucketTierStatistics.Breaker.CLOSED; i++) {
+                timing.pass(BREAKER_PAUSE);
+                tier.load(entry.id());
+            }
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R16 a storm of SlowDown: few requests are sent into it, and half-open finds its end")
+    void storm(S3ClientLibrary client) {
+        Entry entry = placed();
+        try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
+            for (int i = 0; i < 500; i++) {
+                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            }
+            assertTrue(trial.faulty.requests() < 20, () -> trial.faulty.requests() + " requests into a storm");
+            assertEquals(BucketTierStatistics.Breaker.OPEN, tier.statistics().breaker());
+            trial.faulty.plan(FaultPlan.SOUND);
+            assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            timing.pass(BREAKER_PAUSE.plusMillis(1));
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertEquals(BucketTierStatistics.Breaker.HALF_OPEN, tier.statistics().breaker());
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R6 one object that fails does not fail the others of a bulk fetch")
+    void oneFails(S3ClientLibrary client) throws Exception {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            all.add(placed());
+        }
+        String bad = all.get(17).id().hash().hex();
+        trial.faulty.plan(FaultPlan.when(request -> request.key().contains(bad), new Fault.Lost(Fault.ERROR_500)));
+        try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2)); ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            List<Future<LoadResult>> loads = new ArrayList<>();
+            all.forEach(entry -> loads.add(threads.submit(() -> tier.load(entry.id()))));
+            for (int i = 0; i < all.size(); i++) {
+                LoadResult result = loads.get(i).get();
+                if (i == 17) {
+                    assertInstanceOf(LoadResult.Unavailable.class, result);
+                } else {
+                    PersistentCacheContract.assertHit(all.get(i), result);
+                }
+            }
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile, one pause of writing, then all is as before")
+    void expired(S3ClientLibrary client) {
+        Entry entry = placed();
+        Entry later = entries.entry(100);
+        try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            trial.faulty.plan(FaultPlan.always(new Fault.Lost(Fault.EXPIRED)));
+            int before = trial.faulty.requests();
+            for (int i = 0; i < 20; i++) {
+                assertInstanceOf(LoadResult.Unavailable.class, tier.load(entry.id()));
+            }
+            assertEquals(before + 20, trial.faulty.requests(), "a refusal is not tried again");
+            assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+            int refused = trial.faulty.requests();
+            assertInstanceOf(StoreResult.Refused.class, tier.store(later));
+            assertEquals(refused, trial.faulty.requests(), "nothing is written for a while");
+            assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
+            trial.faulty.plan(FaultPlan.SOUND);
+            PersistentCacheContract.assertHit(entry, tier.load(entry.id()));
+            timing.pass(Duration.ofMillis(1));
+            assertInstanceOf(StoreResult.Stored.class, tier.store(later));
+        }
+    }
+}

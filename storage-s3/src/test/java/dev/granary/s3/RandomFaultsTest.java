@@ -1,0 +1,208 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.PersistentCacheContract;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.config.S3ClientLibrary;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.contract.TestS3;
+import dev.granary.testing.TestSeed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Several machines and many faults at once, drawn from the seed. {@code -Dgranary.faults.runs=N} sets the number of histories in memory,
+ * {@code -Dgranary.faults.rounds=N} the number of rounds on the wire; where there is no such property, {@code GRANARY_FAULTS_RUNS} and
+ * {@code GRANARY_FAULTS_ROUNDS} do.
+ */
+class RandomFaultsTest {
+    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 3000);
+    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 10);
+    private static final int FIRST_RUN = setting("granary.faults.first", "GRANARY_FAULTS_FIRST", 0);
+    private static final Duration REQUEST = Duration.ofMillis(250);
+    private static final Duration DEADLINE = Duration.ofMillis(600);
+    private static final int CALLS = 6;
+
+    private static int setting(String property, String variable, int otherwise) {
+        return Integer.getInteger(property, Integer.parseInt(System.getenv().getOrDefault(variable, Integer.toString(otherwise))));
+    }
+
+    @Test
+    @DisplayName("R2 R13 R14 R18 R22 N4 thousands of random histories: bytes are right, answers true, counters exact, and everything heals")
+    void histories() {
+        long start = System.nanoTime();
+        for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
+            String name = "history " + run;
+            try {
+                new InMemoryHistory(TestSeed.random(name), new TestEntries(name)).run();
+            } catch (RuntimeException | AssertionError e) {
+                throw new AssertionError(name + ", replay with -Dgranary.seed=" + TestSeed.VALUE + " -Dgranary.faults.first=" + run
+                        + " -Dgranary.faults.runs=1", e);
+            }
+        }
+        System.out.println("granary.faults: " + RUNS + " histories in memory in " + (System.nanoTime() - start) / 1_000_000 + " ms, seed "
+                + TestSeed.VALUE);
+    }
+
+    @Test
+    @DisplayName("R2 R13 R22 N4 two writers and two readers at once through both clients, on the wire: the same")
+    void rounds() throws Exception {
+        long start = System.nanoTime();
+        SplittableRandom random = TestSeed.random("rounds");
+        try (WireHistory trial = new WireHistory(); ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Machine> machines = List.of(new Machine(trial, S3ClientLibrary.AWS, true), new Machine(trial, S3ClientLibrary.MINIO, true),
+                    new Machine(trial, S3ClientLibrary.AWS, false), new Machine(trial, S3ClientLibrary.MINIO, false));
+            Entry other = new TestEntries("other").entry(100);
+            trial.place(other, false, random);
+            machines.forEach(machine -> machine.awaitHit(other.id())); // each client is set up, and another key's body is known
+            for (int round = 0; round < ROUNDS; round++) {
+                boolean isHonest = random.nextBoolean();
+                List<Fault> faults = TestS3.server().faults().stream().filter(fault -> !isHonest || !fault.isFalse()).toList();
+                new Round("round " + round, trial, isHonest).run(machines, threads,
+                        FaultPlan.drawn(random.split(), random.nextDouble(0.02, 0.4), faults));
+            }
+            trial.compareRequests(machines.stream().map(machine -> machine.tier).toList());
+            machines.forEach(machine -> machine.tier.close());
+            System.out.println("granary.faults: " + ROUNDS + " rounds on the wire, " + trial.faulty.requests() + " requests, in "
+                    + (System.nanoTime() - start) / 1_000_000 + " ms, seed " + TestSeed.VALUE);
+        }
+    }
+
+    /** A tier on the faulty way, and what it answered. */
+    private static final class Machine {
+        private final BucketTier tier;
+        private final boolean isWriter;
+
+        Machine(WireHistory trial, S3ClientLibrary client, boolean isWriter) {
+            this.tier = BucketTier.open(trial.config(client, REQUEST, DEADLINE).absentMemory(Duration.ZERO).build());
+            this.isWriter = isWriter;
+        }
+
+        LoadResult load(Id id) {
+            long start = System.nanoTime();
+            LoadResult result = tier.load(id);
+            WireHistory.assertInTime(start, DEADLINE);
+            return result;
+        }
+
+        StoreResult store(Entry entry) {
+            long start = System.nanoTime();
+            StoreResult result = tier.store(entry);
+            WireHistory.assertInTime(start, REQUEST.multipliedBy(16));
+            return result;
+        }
+
+        /** A look-up that hits at last: on a busy machine the short deadline of these tests may pass without any fault. */
+        Entry awaitHit(Id id) {
+            LoadResult result = load(id);
+            for (int i = 0; i < 50 && !(result instanceof LoadResult.Hit); i++) {
+                result = load(id);
+            }
+            return PersistentCacheContract.hit(result);
+        }
+
+        /** A store that tells what is there at last. */
+        StoreResult awaitStored(Entry entry) {
+            StoreResult result = store(entry);
+            for (int i = 0; i < 50 && (result instanceof StoreResult.Failed || result instanceof StoreResult.Unknown
+                    || result instanceof StoreResult.Refused); i++) {
+                result = store(entry);
+            }
+            return result;
+        }
+    }
+
+    /** Some ids that nobody had before, and everybody at them at once. */
+    private static final class Round {
+        private final String name;
+        private final WireHistory trial;
+        private final boolean isHonest;
+        private final TestEntries entries;
+        private final Entry[][] mine = new Entry[4][3];
+        private final Set<List<Sha256>> seen = ConcurrentHashMap.newKeySet(); // id, content
+
+        Round(String name, WireHistory trial, boolean isHonest) {
+            this.name = name;
+            this.trial = trial;
+            this.isHonest = isHonest;
+            this.entries = new TestEntries(name);
+        }
+
+        void run(List<Machine> machines, ExecutorService threads, FaultPlan plan) throws Exception {
+            for (int id = 0; id < mine[0].length; id++) {
+                mine[0][id] = entries.entry(300);
+                for (int machine = 1; machine < mine.length; machine++) {
+                    mine[machine][id] = entries.entry(mine[0][id].id(), 300 + machine);
+                }
+            }
+            trial.faulty.plan(plan);
+            List<Future<?>> all = new ArrayList<>();
+            for (int m = 0; m < machines.size(); m++) {
+                int number = m;
+                SplittableRandom random = TestSeed.random(name + "/" + m);
+                all.add(threads.submit(() -> work(machines.get(number), mine[number], random)));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+            trial.faulty.plan(FaultPlan.SOUND);
+            assertTrue(trial.faulty.awaitIdle(Duration.ofMinutes(5)));
+            for (int id = 0; id < mine[0].length; id++) {
+                heal(machines, id);
+            }
+        }
+
+        private void work(Machine machine, Entry[] entries, SplittableRandom random) {
+            for (int i = 0; i < CALLS; i++) {
+                Entry entry = entries[random.nextInt(entries.length)];
+                if (machine.isWriter && random.nextBoolean()) {
+                    if (machine.store(entry) instanceof StoreResult.Stored) {
+                        seen.add(List.of(entry.id().hash(), entry.contentHash()));
+                    }
+                } else if (machine.load(entry.id()) instanceof LoadResult.Hit(Entry found)) {
+                    seen.add(List.of(found.id().hash(), found.contentHash()));
+                }
+            }
+        }
+
+        private void heal(List<Machine> machines, int id) throws InterruptedException {
+            Id thisId = mine[0][id].id();
+            for (int m = 0; m < machines.size(); m++) {
+                if (machines.get(m).isWriter) {
+                    machines.get(m).load(thisId);
+                    machines.get(m).awaitStored(mine[m][id]);
+                }
+            }
+            Entry there = PersistentCacheContract.hit(trial.there(thisId));
+            assertTrue(there.contentHash().equals(mine[0][id].contentHash()) || there.contentHash().equals(mine[1][id].contentHash()), name);
+            for (Machine machine : machines) {
+                assertEquals(there.contentHash(), machine.awaitHit(thisId).contentHash(), name);
+            }
+            assertEquals(1, trial.objects(thisId), name);
+            for (List<Sha256> one : seen) {
+                if (one.get(0).equals(thisId.hash())) {
+                    assertTrue(isHonest ? one.get(1).equals(there.contentHash())
+                            : one.get(1).equals(mine[0][id].contentHash()) || one.get(1).equals(mine[1][id].contentHash()),
+                            () -> name + ": somebody saw another entry than the first, which stays");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.granary.s3.statistics.BucketTierStatistics;
+import java.util.Collection;
+import java.util.List;
+
+/** Compares what tiers have counted with what came. */
+final class RequestAccounting {
+    private RequestAccounting() {}
+
+    /** O1: the requests that the tiers counted are those that came. */
+    static void compareRequests(Collection<BucketTier> tiers, List<String> operations) {
+        BucketTierStatistics.Requests came = new BucketTierStatistics.Requests(came(operations, "GET"), came(operations, "HEAD"),
+                came(operations, "PUT"), came(operations, "DELETE"), came(operations, "LIST"));
+        BucketTierStatistics.Requests sent = tiers.stream().map(tier -> tier.statistics().requests())
+                .reduce(new BucketTierStatistics.Requests(0, 0, 0, 0, 0), (a, b) -> new BucketTierStatistics.Requests(a.get() + b.get(),
+                        a.head() + b.head(), a.put() + b.put(), a.delete() + b.delete(), a.list() + b.list()));
+        assertEquals(came, sent);
+    }
+
+    private static long came(List<String> operations, String method) {
+        return operations.stream().filter(operation -> operation.startsWith(method)).count();
+    }
+}

@@ -1,0 +1,80 @@
+package dev.granary.s3;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.Race;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Races for one key, many times: in what the racers' requests end, and whether each race has one winner whose body stands. */
+final class WriteRaceReport {
+    private static final int RACERS = 32;
+    private static final int LIMIT = 100;
+
+    private final ObjectStore store;
+    private final String prefix;
+    private final Map<String, Integer> ends = new TreeMap<>();
+    private int wrong;
+
+    WriteRaceReport(ObjectStore store, String prefix) {
+        this.store = store;
+        this.prefix = prefix;
+    }
+
+    /** Races to create. */
+    WriteRaceReport create(int rounds) throws Exception {
+        for (int i = 0; i < rounds; i++) {
+            String key = prefix + "create/" + i;
+            count(key, Race.run(RACERS, racer -> store.putIfAbsent(key, body(racer), ObjectMarks.NONE)));
+        }
+        return this;
+    }
+
+    /** Races to replace one version. */
+    WriteRaceReport replace(int rounds) throws Exception {
+        for (int i = 0; i < rounds; i++) {
+            String key = prefix + "replace/" + i;
+            if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE) instanceof WriteResult.Done first) {
+                count(key, Race.run(RACERS, racer -> store.replaceIfMatch(key, first.etag(), body(racer), ObjectMarks.NONE)));
+            } else {
+                wrong++;
+            }
+        }
+        return this;
+    }
+
+    private void count(String key, List<WriteResult> results) {
+        results.forEach(result -> ends.merge(end(result), 1, Integer::sum));
+        List<WriteResult> winners = results.stream().filter(WriteResult.Done.class::isInstance).toList();
+        boolean stands = winners.size() == 1 && store.get(key, LIMIT) instanceof GetResult.Found found
+                && Arrays.equals(body(results.indexOf(winners.getFirst())), found.bytes().toArray(ValueLayout.JAVA_BYTE));
+        wrong += stands ? 0 : 1;
+    }
+
+    private static String end(WriteResult result) {
+        return switch (result) {
+            case WriteResult.Done _ -> "done";
+            case WriteResult.PreconditionFailed _ -> "failed precondition";
+            case WriteResult.Conflict _ -> "conflict";
+            case WriteResult.NotAllowed refused -> "not allowed (" + refused.failure().status() + ")";
+            case WriteResult.NotSent _ -> "not sent";
+            case WriteResult.Unknown unknown -> "unknown (" + unknown.failure().status() + ")";
+        };
+    }
+
+    private static byte[] body(int number) {
+        return ("racer " + number).getBytes(UTF_8);
+    }
+
+    @Override
+    public String toString() {
+        return ends + ", races without one winner whose body stands: " + wrong;
+    }
+}

@@ -1,0 +1,700 @@
+package dev.granary.s3.pack;
+
+import static dev.granary.s3.contract.Fault.DENIED;
+import static dev.granary.s3.contract.Fault.TIMEOUT;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Sha256;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.store.DeadlineBound;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Manifests that are searched for and committed while others change the bucket, or while an answer is wrong: nobody steps back, and no success is false. */
+class ManifestRepairTest {
+    private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
+
+    private final PackFixture packs = new PackFixture("ManifestTroubleTest");
+    private final RecordingObjectStore store = packs.store;
+    private final List<Long> bases = new ArrayList<>(); // on which a plan was asked for
+
+    private static String key(long number) {
+        return PackFixture.KEYS.manifest(number);
+    }
+
+    private void hint(long number) {
+        store.place(PackFixture.KEYS.hint(), PackManifestChain.hintText(number), ObjectMarks.NONE);
+    }
+
+    private PackManifest place(long number) {
+        return place(new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+    }
+
+    private PackManifest place(PackManifest manifest) {
+        byte[] body = manifest.encode();
+        store.place(key(manifest.number()), body, new ObjectMarks("00".repeat(16), Sha256.of(body).hex()));
+        return manifest;
+    }
+
+    /** Manifests 1 to {@code count}, and the hint. */
+    private PackManifest chain(int count) {
+        hint(count);
+        return LongStream.rangeClosed(1, count).mapToObj(this::place).reduce((_, last) -> last).orElse(PackManifest.NONE);
+    }
+
+    /** Damages a manifest in the bucket. */
+    private void damage(long number) {
+        store.place(key(number), new byte[77], new ObjectMarks("00".repeat(16), ""));
+    }
+
+    private void damage(long first, long last) {
+        LongStream.rangeClosed(first, last).forEach(this::damage);
+    }
+
+    private void clear() {
+        store.keys().forEach(store::remove);
+    }
+
+    private PackManifest newest(ObjectStore over, PackManifest known) {
+        PackManifestLog.Newest newest = packs.log(over).newest(known);
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
+    }
+
+    private static List<Sha256> names(PackManifest manifest) {
+        return manifest.packs().stream().map(PackInfo::name).toList();
+    }
+
+    private PackManifestLog log(ObjectStore over, Consumer<Duration> pause) {
+        return new PackManifestLog(over, PackFixture.KEYS, packs.random(), pause);
+    }
+
+    /** Commits one pack more; what happens in a pause is said. */
+    private PackManifestLog.Committed commit(ObjectStore over, Runnable inPause) {
+        PackInfo pack = PackFixture.info(packs.random(), 1);
+        return log(over, _ -> inPause.run()).commit(base -> {
+            bases.add(base.number());
+            return Optional.of(base.plus(pack));
+        });
+    }
+
+    private PackManifestLog.Committed commit(ObjectStore over) {
+        return commit(over, () -> {});
+    }
+
+    private static PackManifest done(PackManifestLog.Committed committed) {
+        return PackFixture.done(committed);
+    }
+
+    /** Changes the answers to reads of one object; the function gets the number of the read, from 1, and the sound answer. */
+    private ObjectStore answering(String changed, BiFunction<Integer, GetResult, GetResult> change) {
+        AtomicInteger reads = new AtomicInteger();
+        return new ForwardingStore(store) {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult sound = super.get(key, limit);
+                return key.equals(changed) ? change.apply(reads.incrementAndGet(), sound) : sound;
+            }
+        };
+    }
+
+    private static GetResult bytes(byte... bytes) {
+        return new GetResult.Found(MemorySegment.ofArray(bytes), "e", ObjectMarks.NONE);
+    }
+
+    /** Changes the answers to the creation of one manifest; the function gets the number of the attempt, from 1. */
+    private ObjectStore creating(long number, Function<Integer, Optional<WriteResult>> answer) {
+        return creating(store, number, answer);
+    }
+
+    private static ObjectStore creating(ObjectStore to, long number, Function<Integer, Optional<WriteResult>> answer) {
+        AtomicInteger attempts = new AtomicInteger();
+        return new ForwardingStore(to) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                return key.equals(key(number)) ? answer.apply(attempts.incrementAndGet()).orElseGet(() -> super.putIfAbsent(key, body, marks))
+                        : super.putIfAbsent(key, body, marks);
+            }
+        };
+    }
+
+    /** The creation of a manifest, 3, is answered 409 once, and nothing of it landed. */
+    private ObjectStore conflictOnce() {
+        return creating(3, attempt -> attempt == 1 ? Optional.of(WriteResult.CONFLICT) : Optional.empty());
+    }
+
+    private Runnable once(Runnable event) {
+        AtomicInteger times = new AtomicInteger();
+        return () -> {
+            if (times.getAndIncrement() == 0) {
+                event.run();
+            }
+        };
+    }
+
+    private Runnable onNote(String note, Runnable event) {
+        Runnable once = once(event);
+        return () -> {
+            if (store.notes().getLast().equals(note)) {
+                once.run();
+            }
+        };
+    }
+
+    private void silence(Predicate<String> keys) {
+        store.plan(FaultPlan.when(request -> keys.test(request.key()), new Fault.Lost(TIMEOUT)));
+    }
+
+    @Test
+    @DisplayName("B8 what a process knows is the newest one only where the hint is not later, and the next number is free")
+    void isNewest() {
+        PackManifest two = chain(2);
+        assertEquals(Optional.of(true), packs.log().isNewest(two));
+        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        PackManifest three = place(3);
+        assertEquals(Optional.of(false), packs.log().isNewest(two));
+        store.remove(key(3));
+        hint(3);
+        assertEquals(Optional.of(false), packs.log().isNewest(two));
+        clear();
+        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
+        assertEquals(Optional.of(false), packs.log().isNewest(three), "without a hint there is none");
+        store.pass(YEARS);
+        hint(0);
+        assertEquals(Optional.of(true), packs.log().isNewest(PackManifest.NONE));
+        assertTrue(done(commit(store)).number() > 1_000_000);
+    }
+
+    @Test
+    @DisplayName("B4 a first manifest whose hint is not advanced yet is the newest one: nobody who knows none is told that there is none")
+    void firstWithoutAdvancedHint() {
+        store.pass(YEARS);
+        silenceReplacing();
+        assertInstanceOf(PackManifestLog.Committed.Done.class, commit(store));
+        store.plan(FaultPlan.SOUND);
+        assertEquals("0", hintText());
+        assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
+        assertEquals(1, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).packs().size(), "look-ups do not list");
+    }
+
+    /** The hint cannot be replaced, though all else can. */
+    private void silenceReplacing() {
+        store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT match"),
+                new Fault.Lost(DENIED)));
+    }
+
+    @Test
+    @DisplayName("B4 all but the hint was removed, and its number is larger than the time: numbers go on from it")
+    void onlyTheHint() {
+        hint(9);
+        assertEquals(10, done(commit(store)).number());
+    }
+
+    @Test
+    @DisplayName("B4 a hint with a number that no manifest can have says nothing: the next manifest gets the next number")
+    void hintBeyondAllNumbers() {
+        chain(3);
+        store.place(PackFixture.KEYS.hint(), "9999999999999999".getBytes(US_ASCII), ObjectMarks.NONE);
+        assertEquals(4, done(commit(store)).number());
+        assertEquals(4, newest(store, PackManifest.NONE).number());
+    }
+
+    @Test
+    @DisplayName("one wrong answer for the hint, or for the newest manifest: a look-up asks again, and finds all")
+    void readerAsksAgain() {
+        PackManifest last = chain(3);
+        store.pass(YEARS);
+        hint(3);
+        for (String wrong : List.of(PackFixture.KEYS.hint(), key(3))) {
+            ObjectStore garbling = answering(wrong, (read, sound) -> read == 1 && sound instanceof GetResult.Found found
+                    ? new GetResult.Found(MemorySegment.ofArray(new byte[] {'x'}), found.etag(), found.dates(), found.marks()) : sound);
+            assertEquals(names(last), names(newest(new PackManifestLogTest.ForLookUp(garbling), PackManifest.NONE)), wrong);
+        }
+    }
+
+    @Test
+    @DisplayName("D6 the newest manifest is damaged, and so is the one that a reader knows by now: it keeps what it knows, and nothing older")
+    void knownOneDamagedSince() {
+        chain(1);
+        PackManifest known = place(2);
+        hint(2);
+        damage(2);
+        damage(3);
+        assertEquals(names(known), names(newest(store, known)));
+    }
+
+    @Test
+    @DisplayName("D6 B2 the newest manifest is damaged, the one before it gone, and absent is 403: the last sound one counts for readers and writers")
+    void damagedAndGone() {
+        PackManifest first = chain(1);
+        place(2);
+        damage(3);
+        hint(3);
+        store.remove(key(2));
+        PackManifest read = newest(new AcknowledgedPacksTest.WithoutListing(store), PackManifest.NONE);
+        assertEquals(names(first), names(read));
+        PackManifest committed = done(commit(store));
+        assertEquals(4, committed.number());
+        assertTrue(names(committed).containsAll(names(first)));
+        done(commit(new AcknowledgedPacksTest.WithoutListing(store)));
+    }
+
+    @Test
+    @DisplayName("D6 A3 all manifests are damaged: a writer begins anew under the next number, and a remover takes nothing for unnamed")
+    void allDamaged() {
+        chain(1);
+        damage(1);
+        PackManifestLog.Newest whole = packs.log().confirmedWhole();
+        assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, whole, whole::toString).cause().contains("damaged"));
+        assertEquals(2, done(commit(store)).number());
+    }
+
+    @Test
+    @DisplayName("D6 A3 the last seven manifests are damaged, and the one before them is sound, or gone, or damaged: it counts, or none does, or nobody can say")
+    void manyDamaged() {
+        PackManifest second = chain(2);
+        chain(9);
+        place(second);
+        damage(3, 9);
+        assertTrue(names(done(commit(store))).containsAll(names(second)));
+        store.remove(key(10));
+        hint(9);
+        store.remove(key(2));
+        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
+        assertEquals(1, done(commit(store)).packs().size());
+        store.remove(key(10));
+        hint(9);
+        damage(2);
+        assertInstanceOf(PackManifestLog.Committed.Failed.class, commit(store));
+    }
+
+    @Test
+    @DisplayName("B4 the newest manifest is answered as something else each time, or as empty, or once wrong and then as absent: no writer steps back")
+    void wrongAnswers() {
+        PackManifest last = chain(2);
+        byte[] sound = last.encode();
+        BiFunction<Integer, GetResult, GetResult> differently = (read, _) -> {
+            byte[] bytes = sound.clone();
+            bytes[20 + read] ^= 1;
+            return bytes(bytes);
+        };
+        BiFunction<Integer, GetResult, GetResult> thenAbsent = (read, _) -> read % 3 == 1 ? differently.apply(read, GetResult.ABSENT) : GetResult.ABSENT;
+        for (BiFunction<Integer, GetResult, GetResult> wrong
+                : List.<BiFunction<Integer, GetResult, GetResult>>of(differently, (_, _) -> bytes(), thenAbsent)) {
+            assertInstanceOf(PackManifestLog.Committed.Failed.class, commit(answering(key(2), wrong)));
+            assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log(answering(key(2), wrong)).confirmed());
+        }
+        assertEquals(names(last), names(newest(store, PackManifest.NONE)));
+    }
+
+    @Test
+    @DisplayName("D6 a manifest that is longer than any is damaged in the bucket: the one before it counts")
+    void tooLong() {
+        PackManifest first = chain(1);
+        place(2);
+        hint(2);
+        ObjectStore long2 = new ForwardingStore(answering(key(2), (_, _) -> new GetResult.TooLarge(PackManifest.MAX_BYTES))) {
+            @Override
+            public HeadResult head(String key) {
+                return super.head(key) instanceof HeadResult.Found found && key.equals(key(2))
+                        ? new HeadResult.Found(PackManifest.MAX_BYTES + 1, found.etag(), found.dates(), found.marks()) : super.head(key);
+            }
+        };
+        PackManifest committed = done(commit(long2));
+        assertEquals(3, committed.number());
+        assertTrue(names(committed).containsAll(names(first)));
+    }
+
+    @Test
+    @DisplayName("B5 the hint names a manifest that is gone, and a listing lags behind: what is found without it counts, also behind the last eight")
+    void laggingListing() {
+        PackManifest last = chain(7);
+        hint(9);
+        ObjectStore blind = new ForwardingStore(store) {
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                return new ListResult.Complete(0);
+            }
+        };
+        assertEquals(names(last), names(newest(blind, PackManifest.NONE)));
+        LongStream.rangeClosed(20, 28).forEach(this::place);
+        LongStream.rangeClosed(40, 48).forEach(this::place);
+        hint(99);
+        assertEquals(48, newest(store, PackManifest.NONE).number(), "of a listing the last ones");
+    }
+
+    @Test
+    @DisplayName("A3 M7 a manifest between the hint and the newest one is gone: nothing is removed")
+    void gapBehindTheHint() {
+        chain(5);
+        hint(2);
+        store.remove(key(3));
+        PackManifest newest = place(6);
+        assertFalse(isLedTo(newest.number()));
+        store.remove(PackFixture.KEYS.hint());
+        assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
+    }
+
+    private boolean isLedTo(long number) {
+        try {
+            PackManifestChain chain = new PackManifestChain(store, PackFixture.KEYS, _ -> {});
+            return chain.isLedTo(number, chain.hint().orElseThrow());
+        } catch (UnknownStateException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    @DisplayName("B4 everything is removed while a writer waits for its next attempt: it builds on nothing that it knew")
+    void emptiedBetweenAttempts() {
+        chain(2);
+        PackManifest committed = done(commit(conflictOnce(), once(() -> List.of(key(1), key(2)).forEach(store::remove))));
+        assertEquals(1, committed.packs().size());
+        assertEquals(List.of(2L, 2L), bases, "the number goes on from the hint");
+    }
+
+    @Test
+    @DisplayName("B4 the newest manifest vanishes while it is read: the one before it counts under its own number")
+    void vanishesWhileRead() {
+        chain(3);
+        hint(2);
+        store.beforeEach(onNote("GET m3", () -> store.remove(key(3))));
+        PackManifest committed = done(commit(store));
+        assertEquals(List.of(2L), bases);
+        assertEquals(3, committed.number());
+    }
+
+    @Test
+    @DisplayName("B5 repairing the hint succeeds only if look-ups come to the manifest then")
+    void repairHint() {
+        PackManifest last = chain(3);
+        assertTrue(packs.log().repairHint(last));
+        hint(1);
+        assertTrue(packs.log().repairHint(last));
+        assertEquals("3", hintText());
+        store.remove(key(3));
+        hint(2);
+        assertFalse(packs.log().repairHint(last), "it is gone");
+        place(last);
+        silence(PackFixture.KEYS.hint()::equals);
+        assertFalse(packs.log().repairHint(last), "nobody says");
+        store.remove(PackFixture.KEYS.hint());
+        store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
+        assertFalse(packs.log().repairHint(last), "it cannot be written");
+    }
+
+    private String hintText() {
+        return new String(store.body(PackFixture.KEYS.hint()), US_ASCII);
+    }
+
+    @Test
+    @DisplayName("B4 B5 B8 a hint that is gone is written for what a listing leads to, for what it was built on, and for no other chain and no sealed manifest")
+    void repairGoneHint() {
+        PackManifest known = place(201);
+        place(202);
+        assertTrue(packs.log().repairHint(known));
+        store.remove(PackFixture.KEYS.hint());
+        store.remove(key(202));
+        place(300);
+        assertFalse(packs.log().repairHint(known), "another chain");
+        assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
+        store.remove(key(300));
+        PackManifest sealed = place(new PackManifest(201, PackManifest.Loose.NONE, known.packs(), List.of()));
+        assertFalse(packs.log().repairHint(sealed), "entries may have been published alone meanwhile");
+        assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
+    }
+
+    @Test
+    @DisplayName("B5 a rule has taken the manifest that the hint names, and some behind the next one: commits go on from the newest, and look-ups follow")
+    void takenInBetween() {
+        hint(5);
+        PackManifest earlier = place(6);
+        PackInfo pack = PackFixture.info(packs.random(), 1);
+        place(new PackManifest(9, PackManifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
+        assertEquals(6, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).number());
+        PackManifest committed = done(commit(store));
+        assertEquals(10, committed.number());
+        assertEquals(List.of(9L), bases);
+        assertTrue(names(committed).contains(pack.name()));
+        assertEquals(names(committed), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
+    }
+
+    @Test
+    @DisplayName("B4 the hint names a manifest that is gone, the next one began anew, and one of before is left: look-ups are not led back to that")
+    void leftFromBefore() {
+        hint(5);
+        PackManifest anew = place(6);
+        PackManifest before = place(10);
+        assertFalse(packs.log().repairHint(before));
+        assertEquals("5", hintText());
+        assertEquals(names(anew), names(newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE)));
+        assertFalse(commit(store) instanceof PackManifestLog.Committed.Done);
+        damage(6);
+        assertFalse(packs.log().repairHint(before), "nobody knows what it had");
+    }
+
+    @Test
+    @DisplayName("B4 another process writes a hint that is gone first: its hint stays")
+    void hintWrittenMeanwhile() {
+        PackManifest last = chain(3);
+        store.remove(PackFixture.KEYS.hint());
+        store.beforeEach(onNote("PUT newest", this::beginAnew));
+        assertFalse(packs.log().repairHint(last));
+        assertEquals("100", hintText());
+    }
+
+    @Test
+    @DisplayName("B3 409 to a manifest that lands later, and others have built on it: mine, and the hint is not taken back")
+    void landsLateAndIsBuiltOn() {
+        chain(2);
+        List<byte[]> sent = new ArrayList<>();
+        PackManifest committed = done(commit(keeping(sent), once(() -> {
+            land(sent);
+            place(4);
+            hint(4);
+        })));
+        assertEquals(3, committed.number());
+        assertEquals("4", hintText());
+    }
+
+    @Test
+    @DisplayName("B5 the hint cannot be advanced, and then nobody says whether it is there still: unknown, and no success")
+    void hintSilentAfterRefusal() {
+        chain(2);
+        store.beforeEach(onNote("REPLACE newest", () -> silence(PackFixture.KEYS.hint()::equals)));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+    }
+
+    @Test
+    @DisplayName("S4 S9 a server that tells neither version nor time: commits, and the hint is advanced")
+    void neitherVersionNorTime() {
+        ObjectStore bare = answering(PackFixture.KEYS.hint(), (_, sound) -> sound instanceof GetResult.Found found
+                ? new GetResult.Found(found.bytes(), "", found.marks()) : sound);
+        assertEquals(1, done(commit(bare)).number());
+        assertEquals("1", hintText());
+    }
+
+    @Test
+    @DisplayName("B3 409 to a manifest that lands later, and then nobody says where look-ups come to: unknown")
+    void landsLateAndHintIsSilent() {
+        chain(2);
+        List<byte[]> sent = new ArrayList<>();
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(keeping(sent), once(() -> {
+            land(sent);
+            silence(PackFixture.KEYS.hint()::equals);
+        })));
+    }
+
+    /** Answers 409 to each creation of a manifest 3, which it keeps. */
+    private ObjectStore keeping(List<byte[]> sent) {
+        return new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                if (key.equals(key(3))) {
+                    sent.add(body);
+                    return WriteResult.CONFLICT;
+                }
+                return super.putIfAbsent(key, body, marks);
+            }
+        };
+    }
+
+    private void land(List<byte[]> sent) {
+        byte[] body = sent.getFirst();
+        store.place(key(3), body, new ObjectMarks("00".repeat(16), Sha256.of(body).hex()));
+    }
+
+    @Test
+    @DisplayName("B3 B4 409 to a manifest that lands later in a bucket that was begun anew: committed in the new one")
+    void landsLateAndBegunAnew() {
+        chain(2);
+        List<byte[]> sent = new ArrayList<>();
+        PackManifest committed = done(commit(keeping(sent), once(() -> {
+            clear();
+            land(sent);
+            beginAnew();
+        })));
+        assertEquals(101, committed.number());
+        assertEquals(List.of(2L, 100L), bases);
+    }
+
+    private void beginAnew() {
+        place(100);
+        hint(100);
+    }
+
+    @Test
+    @DisplayName("B3 R14 409, nothing landed, and others take that number and the next: never taken for one's own, planned again on top")
+    void othersTakeTheNumber() {
+        for (int others : List.of(1, 2)) {
+            clear();
+            bases.clear();
+            chain(2);
+            PackManifest committed = done(commit(conflictOnce(), once(() -> LongStream.rangeClosed(3, 2 + others).forEach(this::place))));
+            assertEquals(3 + others, committed.number());
+            assertEquals(List.of(2L, 2L + others), bases);
+            assertEquals(names(committed), names(newest(store, PackManifest.NONE)));
+        }
+    }
+
+    @Test
+    @DisplayName("B3 409, nothing landed, and then there is nothing to do, or too much, or no answer: unknown, since it may still land; another's number: overtaken")
+    void openAtTheEnd() {
+        PackInfo pack = PackFixture.info(packs.random(), 1);
+        PackInfo huge = new PackInfo(pack.name(), pack.bytes(), pack.indexOffset(), PackManifest.MAX_ENTRIES + 1, 0, pack.filter());
+        for (Function<PackManifest, Optional<PackManifest>> second
+                : List.<Function<PackManifest, Optional<PackManifest>>>of(_ -> Optional.empty(), base -> Optional.of(base.plus(huge)))) {
+            clear();
+            chain(2);
+            assertInstanceOf(PackManifestLog.Committed.Unknown.class, commitTwice(pack, second, () -> {}));
+        }
+        clear();
+        chain(2);
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commitTwice(pack, base -> Optional.of(base.plus(pack)), () -> silence(_ -> true)));
+        store.plan(FaultPlan.SOUND);
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, commitTwice(pack, _ -> Optional.empty(), () -> {
+            place(3);
+            hint(3);
+        }));
+    }
+
+    private PackManifestLog.Committed commitTwice(PackInfo pack, Function<PackManifest, Optional<PackManifest>> second, Runnable inPause) {
+        AtomicInteger plans = new AtomicInteger();
+        Runnable once = once(inPause);
+        return log(conflictOnce(), _ -> once.run())
+                .commit(base -> plans.incrementAndGet() == 1 ? Optional.of(base.plus(pack)) : second.apply(base));
+    }
+
+    @Test
+    @DisplayName("B3 412 to a manifest that has landed, and one answer to a read of it is cut: mine, and nobody is asked for another plan")
+    void cutWhileJudged() {
+        chain(2);
+        ObjectStore cutting = answering(key(3), (read, sound) -> read == 1 && sound instanceof GetResult.Found found
+                ? new GetResult.Found(found.bytes().asSlice(0, 30), found.etag(), found.marks()) : sound);
+        ObjectStore twice = new ForwardingStore(cutting) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                super.putIfAbsent(key, body, marks);
+                return super.putIfAbsent(key, body, marks); // a proxy sends it twice
+            }
+        };
+        assertEquals(3, done(commit(twice)).number());
+        assertEquals(List.of(2L), bases);
+    }
+
+    @Test
+    @DisplayName("B2 B3 409, and nothing landed, where absent is 403: tried again")
+    void conflictWithoutListing() {
+        chain(2);
+        ObjectStore limited = creating(new AcknowledgedPacksTest.WithoutListing(store), 3, attempt ->
+                attempt == 1 ? Optional.of(WriteResult.CONFLICT) : Optional.empty());
+        assertEquals(3, done(commit(limited)).number());
+    }
+
+    @Test
+    @DisplayName("R13 no answer, then 409 with the first attempt, which lands later: mine")
+    void conflictWithAnAttemptUnderWay() {
+        chain(2);
+        ObjectStore slow = new ForwardingStore(store) {
+            private int attempts;
+
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                if (key.equals(key(3)) && ++attempts < 3) {
+                    return attempts == 1 ? WriteResult.failed(TIMEOUT) : WriteResult.CONFLICT;
+                }
+                super.putIfAbsent(key, body, marks); // the first one
+                return super.putIfAbsent(key, body, marks);
+            }
+        };
+        assertEquals(3, done(commit(slow)).number());
+        assertEquals(List.of(2L), bases);
+    }
+
+    @Test
+    @DisplayName("B8 a sealed manifest that only a listing finds, and nothing to commit: the seal goes, since entries may have been published alone")
+    void sealedAndUnled() {
+        place(new PackManifest(1, PackManifest.Loose.NONE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(_ -> Optional.empty()));
+        PackManifest after = newest(store, PackManifest.NONE);
+        assertEquals(PackManifest.Loose.ALLOWED, after.loose());
+        assertEquals(1, after.packs().size());
+    }
+
+    @Test
+    @DisplayName("B5 nothing to commit, and look-ups do not come to the manifest that says so, nor can be led there: a failure")
+    void nothingToCommitAndUnled() {
+        chain(3);
+        hint(9);
+        store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
+        assertInstanceOf(PackManifestLog.Committed.Failed.class, packs.log().commit(_ -> Optional.empty()));
+    }
+
+    @Test
+    @DisplayName("B4 nothing to commit, and the bucket is begun anew while that is found out: planned again in the new one")
+    void nothingToCommitAndBegunAnew() {
+        chain(3);
+        hint(1);
+        Runnable anew = once(() -> {
+            clear();
+            beginAnew();
+        });
+        assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(base -> {
+            bases.add(base.number());
+            anew.run();
+            return Optional.empty();
+        }));
+        assertEquals(List.of(3L, 100L), bases);
+    }
+
+    @Test
+    @DisplayName("B5 a manifest is created, and then nobody says where look-ups come to: unknown, and no success")
+    void createdAndHintIsSilent() {
+        chain(2);
+        store.beforeEach(onNote("PUT m3", () -> silence(PackFixture.KEYS.hint()::equals)));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+    }
+
+    @Test
+    @DisplayName("B4 a manifest is created in a bucket that was begun anew, and then the bucket is silent: unknown, since it is there")
+    void createdAnewAndSilent() {
+        chain(2);
+        AtomicInteger hints = new AtomicInteger();
+        store.beforeEach(onNote("PUT m3", () -> {
+            clear();
+            beginAnew();
+            store.plan(request -> request.key().equals(PackFixture.KEYS.hint()) && hints.incrementAndGet() > 1 ? new Fault.Lost(TIMEOUT) : new Fault.None());
+        }));
+        assertInstanceOf(PackManifestLog.Committed.Unknown.class, commit(store));
+    }
+
+    @Test
+    @DisplayName("B4 one answer for the new hint lacks its time: asked again, and the first number comes from the time")
+    void hintWithoutTimeOnce() {
+        store.pass(YEARS);
+        ObjectStore undated = answering(PackFixture.KEYS.hint(), (read, sound) -> read == 2 && sound instanceof GetResult.Found found
+                ? new GetResult.Found(found.bytes(), found.etag(), found.marks()) : sound);
+        assertTrue(done(commit(undated)).number() > 1_000_000);
+    }
+}

@@ -1,0 +1,233 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.testing.TestSeed;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/** A bucket in memory with the packs of {@link TestEntries#TARGET} in it, and what tests do to them. */
+public final class PackFixture {
+    /** What all keys begin with. */
+    static final String ROOT = "v1/";
+
+    public static final String NAMESPACE = TestEntries.TARGET.path();
+    public static final TargetLayout KEYS = new TargetLayout(ROOT, NAMESPACE);
+
+    /** The bucket. */
+    public final RecordingObjectStore store = new RecordingObjectStore();
+
+    private final RandomGenerator random; // of many threads
+
+    /** A bucket with nothing in it, for the test of that name. */
+    public PackFixture(String test) {
+        this.random = new Random(TestSeed.random(test).nextLong());
+    }
+
+    public RandomGenerator random() {
+        return random;
+    }
+
+    public PackManifestLog log() {
+        return log(store);
+    }
+
+    public PackManifestLog log(ObjectStore over) {
+        return new PackManifestLog(over, KEYS, random, _ -> {});
+    }
+
+    PackPublisher publisher() {
+        return publisher(store);
+    }
+
+    PackPublisher publisher(ObjectStore over) {
+        return new PackPublisher(over, KEYS, PackIndexCache.NONE, random, _ -> {});
+    }
+
+    public PackCompactor compaction() {
+        return compaction(store);
+    }
+
+    PackCompactor compaction(ObjectStore over) {
+        return new PackCompactor(over, KEYS, PackIndexCache.NONE, log(over), new PackWriter(over, random, _ -> {}), random);
+    }
+
+    /** Compacts, and commits that nothing lies outside of packs. */
+    public PackCompactor.Result compactAndSeal() {
+        return compactAndSeal(() -> {});
+    }
+
+    /** The same, where something happens between its look at the bucket and its commit. */
+    public PackCompactor.Result compactAndSeal(Runnable meanwhile) {
+        PackCompactor compaction = compaction();
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        meanwhile.run();
+        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+    }
+
+    /** Publishes an entry in a pack, as a publisher does. */
+    public void publishAgain(Entry entry) {
+        PackPublisher publisher = publisher();
+        if (!publisher.add(entry, result -> assertInstanceOf(StoreResult.Stored.class, result))) {
+            throw new IllegalStateException("too large for a pack");
+        }
+        publisher.finish();
+    }
+
+    /** Compacts and seals, where an entry comes to lie alone after the plan, and one listing, counted from that of the plan as 1, does not show it. */
+    public PackCompactor.Result compactAndSealWithLag(int lagging, Entry unseen) {
+        int[] listings = {0};
+        PackCompactor compaction = compaction(new ForwardingStore(store) {
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                boolean isLagging = prefix.equals(KEYS.loosePrefix()) && ++listings[0] == lagging;
+                return super.list(prefix, object -> {
+                    if (!isLagging || !object.key().equals(keyAlone(unseen))) {
+                        visitor.accept(object);
+                    }
+                });
+            }
+        });
+        CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
+        placeAlone(unseen);
+        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+    }
+
+    /** Commits the intent to seal, as a compaction does that ends before it seals. */
+    public void intendToSeal() {
+        done(log().commit(base -> Optional.of(base.saying(PackManifest.Loose.SEALING))));
+    }
+
+    /** Puts an entry into the bucket that lies alone. */
+    public void placeAlone(Entry entry) {
+        store.place(keyAlone(entry), encoded(entry), ObjectMarks.NONE);
+    }
+
+    public static String keyAlone(Entry entry) {
+        String name = entry.id().hash().hex();
+        return KEYS.loosePrefix() + name.substring(0, 2) + "/" + name;
+    }
+
+    public PackIndexCache shelf(Path directory) {
+        return new PackIndexCache(directory.resolve(NAMESPACE), random);
+    }
+
+    PackReader.Settings settings(Optional<Path> shelves) {
+        return new PackReader.Settings(ROOT, shelves, random, (Duration _) -> {});
+    }
+
+    public static byte[] encoded(Entry entry) {
+        return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
+    }
+
+    /** A pack of these entries, in no bucket yet. */
+    Pack pack(Entry... entries) {
+        return pack(List.of(entries));
+    }
+
+    public Pack pack(List<Entry> entries) {
+        PackBuilder builder = new PackBuilder(NAMESPACE, random);
+        entries.forEach(entry -> builder.add(entry.id().hash(), encoded(entry), entry.compileTime().toNanos()));
+        return builder.build();
+    }
+
+    /** Puts a pack with these entries into the bucket and commits it. */
+    public PackInfo publish(Entry... entries) {
+        return publish(pack(entries));
+    }
+
+    public PackInfo publish(Pack pack) {
+        place(pack);
+        commit(pack.info());
+        return pack.info();
+    }
+
+    /** Puts a pack into the bucket; no manifest names it yet. */
+    public void place(Pack pack) {
+        store.place(KEYS.pack(pack.info().name()), pack.body(), ObjectMarks.NONE);
+    }
+
+    PackManifest commit(PackInfo pack) {
+        return done(log().commit(base -> Optional.of(base.plus(pack))));
+    }
+
+    /** Replaces a pack by one with these entries, as compaction does, and removes the old one. */
+    public PackInfo replace(PackInfo old, Entry... entries) {
+        PackInfo with = replaceAndKeep(old, entries);
+        remove(old);
+        return with;
+    }
+
+    /** The same, with the old one still there for the grace. */
+    public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
+        Pack with = pack(entries);
+        place(with);
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
+        return with.info();
+    }
+
+    /** Commits that nothing lies outside of packs. */
+    public void seal() {
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.Loose.NONE))));
+    }
+
+    /** Removes a pack from the bucket, behind the back of the manifest. */
+    public void remove(PackInfo pack) {
+        store.remove(KEYS.pack(pack.name()));
+    }
+
+    /** Changes one byte of an entry in a pack. */
+    public void damage(PackInfo pack, Entry entry) {
+        byte[] body = store.body(KEYS.pack(pack.name()));
+        PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
+        PackLocation place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        body[(int) place.end() - 1] ^= 1;
+        store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
+    }
+
+    /** The manifests and packs as they are now; the requests for it are not written down. */
+    public PackManifest newest() {
+        RecordingObjectStore copy = new RecordingObjectStore();
+        store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
+        return assertInstanceOf(PackManifestLog.Newest.Found.class, log(copy).newest(PackManifest.NONE)).manifest();
+    }
+
+    static PackManifest done(PackManifestLog.Committed committed) {
+        return assertInstanceOf(PackManifestLog.Committed.Done.class, committed, committed::toString).manifest();
+    }
+
+    public static Sha256 hash(RandomGenerator random) {
+        byte[] bytes = new byte[Sha256.BYTES];
+        random.nextBytes(bytes);
+        return Sha256.ofDigest(bytes);
+    }
+
+    /** What a manifest says of a pack that is nowhere. */
+    public static PackInfo info(RandomGenerator random, int entries) {
+        List<Sha256> ids = Stream.generate(() -> hash(random)).limit(entries).toList();
+        long indexOffset = PackIndex.HEADER_BYTES + 100L * entries;
+        long bytes = indexOffset + (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+        return new PackInfo(hash(random), bytes, indexOffset, entries, 0, IdBloomFilter.of(ids));
+    }
+}

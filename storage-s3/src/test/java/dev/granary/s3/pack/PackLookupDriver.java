@@ -1,0 +1,50 @@
+package dev.granary.s3.pack;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
+import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.store.GetResult;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Looks entries of a {@link PackFixture} up as the bucket tier does: in the packs, then alone. Keeps the manifest that it read first. Thread-safe. */
+public final class PackLookupDriver implements AutoCloseable {
+    private final MemoryObjectStore store;
+    private final PackReader packs;
+
+    /** A machine that has read nothing yet. */
+    public PackLookupDriver(PackFixture bucket) {
+        this.store = bucket.store;
+        this.packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
+    }
+
+    public LoadResult load(Entry entry) {
+        return switch (packs.load(entry.id(), store)) {
+            case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
+            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
+            case PackAnswer.Absent _ -> LoadResult.ABSENT;
+            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+        };
+    }
+
+    private LoadResult alone(Entry entry) {
+        return switch (store.get(PackFixture.keyAlone(entry), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found -> EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
+            case GetResult.Absent _, GetResult.TooLarge _ -> LoadResult.ABSENT;
+            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+        };
+    }
+
+    /** Those of the entries that are not found with their own bytes. */
+    public List<Entry> lost(List<Entry> all) {
+        return all.stream().filter(entry -> !(load(entry) instanceof LoadResult.Hit hit && hit.entry().binaries().equals(entry.binaries()))).toList();
+    }
+
+    @Override
+    public void close() {
+        packs.close();
+    }
+}

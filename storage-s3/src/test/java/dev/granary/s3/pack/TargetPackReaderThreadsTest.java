@@ -1,0 +1,117 @@
+package dev.granary.s3.pack;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.store.ObjectMarks;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Many threads look up at once: what all of them need is read once. */
+class TargetPackReaderThreadsTest {
+    private static final int THREADS = 32;
+
+    private final PackFixture bucket = new PackFixture("TargetPacksThreadsTest");
+    private final RecordingObjectStore store = bucket.store;
+    private final TestEntries entries = new TestEntries("TargetPacksThreadsTest");
+    private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
+            new RefreshSchedule(Duration.ofMinutes(1), Duration.ofMinutes(1), () -> 0, () -> 0, bucket.random()), Runnable::run);
+    private final CyclicBarrier together = new CyclicBarrier(THREADS);
+
+    private void meet() {
+        try {
+            together.await();
+        } catch (InterruptedException | BrokenBarrierException e) {
+            throw new AssertionError("A thread did not come", e);
+        }
+    }
+
+    /** What each thread finds; all begin at once. */
+    private List<PackAnswer> loadAll(List<Entry> wanted) throws Exception {
+        List<Future<PackAnswer>> answers = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < THREADS; i++) {
+                Entry entry = wanted.get(i % wanted.size());
+                answers.add(threads.submit(() -> {
+                    meet();
+                    return packs.load(entry.id(), store);
+                }));
+            }
+            List<PackAnswer> all = new ArrayList<>();
+            for (Future<PackAnswer> answer : answers) {
+                all.add(answer.get());
+            }
+            return all;
+        }
+    }
+
+    @Test
+    @DisplayName("R12 32 threads at the first look-up: hint, manifest and each index are read once, then each entry")
+    void firstLookUp() throws Exception {
+        List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
+        bucket.publish(all.get(0), all.get(1));
+        bucket.publish(all.get(2), all.get(3));
+        store.newNotes();
+        for (PackAnswer answer : loadAll(all)) {
+            assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
+        }
+        List<String> notes = store.newNotes();
+        assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
+        assertEquals(Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
+    }
+
+    @Test
+    @DisplayName("32 threads find the same pack missing at once: the manifest is read again once")
+    void oneRefresh() throws Exception {
+        Entry entry = entries.entry(10);
+        PackInfo gone = bucket.publish(entry);
+        assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), store));
+        bucket.remove(gone);
+        store.newNotes();
+        AtomicInteger first = new AtomicInteger();
+        store.beforeEach(() -> {
+            if (first.incrementAndGet() <= THREADS) {
+                meet();
+            }
+        });
+        assertEquals(Collections.nCopies(THREADS, PackAnswer.NOT_PACKED), loadAll(List.of(entry)));
+        List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "RANGE pack"));
+        expected.addAll(List.of("HEAD m2", "HEAD m1", "GET newest"));
+        assertEquals(expected, store.newNotes());
+    }
+
+    @Test
+    @DisplayName("R18 packs come and go while 32 threads look up: hits have the right bytes, all else is a miss")
+    void comingAndGoing() throws Exception {
+        List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
+        for (int round = 0; round < 50; round++) {
+            PackInfo pack = bucket.publish(all.toArray(Entry[]::new));
+            if (round % 3 == 0) {
+                bucket.remove(pack);
+            } else if (round % 3 == 1) {
+                store.place(PackFixture.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
+            }
+            List<PackAnswer> answers = loadAll(all);
+            for (int i = 0; i < THREADS; i++) {
+                if (answers.get(i) instanceof PackAnswer.Hit hit) {
+                    assertEquals(all.get(i % all.size()).binaries(), hit.entry().binaries());
+                }
+            }
+        }
+        assertInstanceOf(PackAnswer.Hit.class, new PackReader(store, bucket.settings(Optional.empty()), Duration.ofMinutes(1), Duration.ofSeconds(1),
+                () -> 0).load(all.getFirst().id(), store));
+    }
+}
