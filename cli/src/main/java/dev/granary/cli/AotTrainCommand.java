@@ -1,7 +1,5 @@
 package dev.granary.cli;
 
-import dev.granary.cli.aot.AotCacheBuilder;
-import dev.granary.cli.aot.AotTrainingRun;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.process.JvmCommand;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.granary.cli.aot;
+package dev.granary.cli;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;

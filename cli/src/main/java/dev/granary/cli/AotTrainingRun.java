@@ -1,6 +1,5 @@
-package dev.granary.cli.aot;
+package dev.granary.cli;
 
-import dev.granary.cli.Main;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Path;

@@ -1,0 +1,101 @@
+package dev.granary.it;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.lang.ArchRule;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Rules of the packages: no cycles, dependencies point downward, and inner packages and libraries stay with their module. */
+class ArchitectureTest {
+    private static final String ROOT = "dev.granary";
+    private static final Pattern OF_TESTS = Pattern.compile(".*(-tests\\.jar!|/test-classes|-test)/dev/granary/.*");
+    private static final JavaClasses MAIN =
+            new ClassFileImporter().withImportOption(location -> !location.matches(OF_TESTS)).importPackages(ROOT);
+
+    /** The module of a class by its package; the command and the demo are one module. */
+    private static String module(JavaClass type) {
+        String name = type.getPackageName().substring(ROOT.length() + 1).split("\\.")[0];
+        return name.equals("demo") ? "cli" : name;
+    }
+
+    private static void holds(ArchRule rule) {
+        rule.allowEmptyShould(false).check(MAIN);
+    }
+
+    @Test
+    @DisplayName("All modules are read: a rule over no classes would hold")
+    void allModules() {
+        Map<String, Long> classes = MAIN.stream().collect(Collectors.groupingBy(ArchitectureTest::module, TreeMap::new, Collectors.counting()));
+        assertEquals(List.of("cache", "cli", "coordinator", "gpu", "local", "s3"), List.copyOf(classes.keySet()));
+        assertTrue(classes.values().stream().allMatch(count -> count > 30), classes::toString);
+    }
+
+    @Test
+    @DisplayName("No package depends on itself through others")
+    void noCycles() {
+        holds(slices().matching(ROOT + ".(**)").should().beFreeOfCycles());
+    }
+
+    @Test
+    @DisplayName("Modules depend downward only")
+    void downward() {
+        holds(layeredArchitecture().consideringOnlyDependenciesInLayers()
+                .layer("cache").definedBy(ROOT + ".cache..")
+                .layer("local").definedBy(ROOT + ".local..")
+                .layer("s3").definedBy(ROOT + ".s3..")
+                .layer("gpu").definedBy(ROOT + ".gpu..")
+                .layer("coordinator").definedBy(ROOT + ".coordinator..")
+                .layer("cli").definedBy(ROOT + ".cli..", ROOT + ".demo..")
+                .whereLayer("cli").mayNotBeAccessedByAnyLayer()
+                .whereLayer("coordinator").mayOnlyBeAccessedByLayers("cli")
+                .whereLayer("local").mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .whereLayer("s3").mayOnlyBeAccessedByLayers("coordinator", "cli")
+                .whereLayer("gpu").mayOnlyBeAccessedByLayers("coordinator", "cli"));
+    }
+
+    @Test
+    @DisplayName("Inner packages are used by their own module alone, as its module-info says for the module path")
+    void innerPackages() {
+        Map<String, List<String>> inner = Map.of(
+                "local", List.of("eviction", "file", "store"),
+                "s3", List.of("aws", "minio", "publish", "resilience"),
+                "coordinator", List.of("claim", "lookup", "publish", "session"));
+        inner.forEach((module, packages) -> packages.forEach(name -> holds(noClasses()
+                .that(describe("outside of " + module, type -> !module(type).equals(module)))
+                .should().dependOnClassesThat().resideInAPackage(ROOT + "." + module + "." + name + ".."))));
+    }
+
+    @Test
+    @DisplayName("Each library is used where it belongs")
+    void libraries() {
+        Map<String, String[]> homes = Map.of(
+                "org.lwjgl..", new String[] {ROOT + ".gpu.opencl.."},
+                "software.amazon..", new String[] {ROOT + ".s3.."},
+                "io.minio..", new String[] {ROOT + ".s3.."},
+                "org.gaul..", new String[] {ROOT + ".s3.embedded.."},
+                "com.esotericsoftware..", new String[] {ROOT + ".cache.format.."},
+                "com.github.luben..", new String[] {ROOT + ".cache.format.."},
+                "com.github.benmanes..", new String[] {ROOT + ".cache.memory.."},
+                "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
+                "picocli..", new String[] {ROOT + ".cli.."},
+                "com.google.gson..", new String[] {ROOT + ".cli..", ROOT + ".demo.."});
+        homes.forEach((library, packages) -> holds(classes().that(describe("use " + library, type -> type.getDirectDependenciesFromSelf().stream()
+                        .anyMatch(use -> use.getTargetClass().getPackageName().startsWith(library.substring(0, library.length() - 2)))))
+                .should().resideInAnyPackage(packages)));
+    }
+}
