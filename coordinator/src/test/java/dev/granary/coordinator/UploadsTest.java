@@ -29,7 +29,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -99,30 +98,6 @@ class UploadsTest {
         Entry late = large("late");
         uploads.add(late, StoreResult.DUPLICATE, told::put);
         assertEquals(2, counters.dropped.sum(), "nobody uploads it, and no outbox keeps it");
-    }
-
-    /** Keeps all that it is given, until it is told to finish. */
-    private static final class KeepingSender implements Sender {
-        final List<Consumer<StoreResult>> kept = new CopyOnWriteArrayList<>();
-        volatile Supplier<StoreResult> answer = () -> new StoreResult.Stored(1);
-        volatile boolean isSilent;
-
-        @Override
-        public void send(Entry entry, Consumer<StoreResult> whenDone) {
-            kept.add(whenDone);
-        }
-
-        @Override
-        public void finish() {
-            StoreResult result = answer.get();
-            if (!isSilent) {
-                kept.forEach(whenDone -> whenDone.accept(result));
-            }
-            kept.clear();
-        }
-
-        @Override
-        public void close() {}
     }
 
     private static Entry small(String name) {
