@@ -69,13 +69,27 @@ class BreakerTest {
     @Test
     @DisplayName("R16 S5 silence that a thread's own interrupt has caused says nothing of the bucket, for listings neither")
     void ownInterrupt() {
-        bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> Thread.currentThread().interrupt())));
+        bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
+            timing.pass(Duration.ofHours(1)); // longer than any silence that is borne
+            Thread.currentThread().interrupt();
+        })));
         store.get("key", 10);
         assertTrue(Thread.interrupted());
         assertIs(BucketTierStatistics.Breaker.CLOSED);
         store.list("", _ -> {});
         assertTrue(Thread.interrupted());
         assertIs(BucketTierStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 S5 half-open: one request without an answer, and it opens again; the two trials that are left are not made")
+    void silentStill() {
+        bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        store.get("key", 10);
+        assertIs(BucketTierStatistics.Breaker.OPEN);
+        timing.pass(AFTER_PAUSE);
+        store.get("key", 10);
+        assertIs(BucketTierStatistics.Breaker.OPEN);
     }
 
     @Test

@@ -134,6 +134,57 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
+    @DisplayName("S5 the head of an answer is a sign of life, as bytes are, before any byte of its body has come")
+    void head(S3ClientLibrary client) {
+        TrafficCounter traffic = new TrafficCounter();
+        server.tell(out -> {
+            long start = System.nanoTime();
+            out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 5\r\n\r\n".getBytes(ISO_8859_1));
+            out.flush();
+            long now;
+            do { // else until the client gives up
+                now = System.nanoTime();
+            } while (traffic.quiet().toNanos() >= now - start);
+            out.write("12345".getBytes(ISO_8859_1));
+            out.flush();
+        });
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, Duration.ofSeconds(5)), traffic)) {
+            assertInstanceOf(GetResult.Found.class, store.get("key", 10));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("S5 no request stays watched, however it ended: answered, left in its body, cut off before its answer or in it, not sent")
+    void ends(S3ClientLibrary client) throws IOException {
+        TrafficCounter traffic = new TrafficCounter();
+        try (ObjectStore store = ObjectStoreFactory.open(config(client, TOTAL), traffic)) {
+            server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", "12345"));
+            assertEnded(GetResult.Found.class, store.get("key", 10), traffic);
+            assertEnded(GetResult.TooLarge.class, store.get("key", 3), traffic);
+            server.tell(RawHttpServer.flood(1 << 30));
+            assertEnded(GetResult.TooLarge.class, store.get("key", 10), traffic);
+            server.tell(RawHttpServer.answer("200 OK", "ETag: \"e\"\r\n", ""));
+            assertEnded(HeadResult.Found.class, store.head("key"), traffic);
+            assertEnded(WriteResult.Done.class, store.put("key", new byte[100], ObjectMarks.NONE), traffic);
+            server.tell(out -> out.write("HTTP/1.1 204 No PayloadKind\r\nConnection: close\r\n\r\n".getBytes(ISO_8859_1)));
+            assertEnded(WriteResult.Done.class, store.delete("key"), traffic);
+            server.tell(out -> out.write((FOUND + "12345").getBytes(ISO_8859_1)));
+            assertEnded(GetResult.Unavailable.class, store.get("key", 2_000_000), traffic);
+            server.tell(_ -> {});
+            assertEnded(GetResult.Unavailable.class, store.get("key", 10), traffic);
+            server.close();
+            assertEnded(GetResult.Unavailable.class, store.get("key", 10), traffic);
+        }
+    }
+
+    private static void assertEnded(Class<?> expected, Object result, TrafficCounter traffic) {
+        assertInstanceOf(expected, result);
+        assertEquals(Duration.ZERO, traffic.quiet(), result::toString);
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
     @DisplayName("S5 A9 a silent bucket: one look-up finds out, and what follows is told the cause at once")
     void silentBucket(S3ClientLibrary client) {
         server.tell(server.silence());

@@ -35,7 +35,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -107,30 +106,6 @@ class UploadQueueTest {
         assertEquals(2, counters.dropped.sum(), "nobody uploads it, and no outbox keeps it");
     }
 
-    /** Keeps all that it is given, until it is told to finish. */
-    private static final class KeepingSender implements EntryUploader {
-        final List<Consumer<StoreResult>> kept = new CopyOnWriteArrayList<>();
-        volatile Supplier<StoreResult> answer = () -> new StoreResult.Stored(1);
-        volatile boolean isSilent;
-
-        @Override
-        public void send(Entry entry, Consumer<StoreResult> whenDone) {
-            kept.add(whenDone);
-        }
-
-        @Override
-        public void finish() {
-            StoreResult result = answer.get();
-            if (!isSilent) {
-                kept.forEach(whenDone -> whenDone.accept(result));
-            }
-            kept.clear();
-        }
-
-        @Override
-        public void close() {}
-    }
-
     private static Entry small(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.of(new byte[1]));
     }
@@ -138,7 +113,7 @@ class UploadQueueTest {
     @Test
     @DisplayName("A1 B11 an id that the outbox and a caller ask for at once is sent once, and both hear the one answer; the note stays if it failed")
     void oneAnswerForOneId(@TempDir Path directory) throws Exception {
-        KeepingSender sender = new KeepingSender();
+        KeepingUploader sender = new KeepingUploader();
         Entry entry = small("asked for twice");
         local.store(entry);
         List<StoreResult> heard = new CopyOnWriteArrayList<>();
@@ -181,7 +156,7 @@ class UploadQueueTest {
     @Test
     @DisplayName("S2 A7 an error of a sender, at once or when it finishes, and one that never answers: flush ends, everybody hears it, later uploads work")
     void errors() throws Exception {
-        KeepingSender sender = new KeepingSender();
+        KeepingUploader sender = new KeepingUploader();
         AtomicReference<Error> thrown = new AtomicReference<>(new OutOfMemoryError("of a test"));
         EntryUploader failing = new EntryUploader() {
             @Override
@@ -274,7 +249,7 @@ class UploadQueueTest {
     @Test
     @DisplayName("A1 B11 an id that is on its way is not sent again for what another process left of it")
     void inheritedOnItsWay() throws Exception {
-        KeepingSender sender = new KeepingSender();
+        KeepingUploader sender = new KeepingUploader();
         try (UploadQueue keeping = new UploadQueue(new CountingCache(local), sender, Optional.empty(), counters)) {
             Entry entry = small("left, too");
             keeping.add(entry, local.store(entry), told::put);
@@ -437,7 +412,7 @@ class UploadQueueTest {
     @Test
     @DisplayName("A2 R21 kept by the sender, asked for again by one whom the local tier failed, and refused for now: the note stays; stored: it goes")
     void noteOfWhatIsKept(@TempDir Path directory) throws Exception {
-        KeepingSender sender = new KeepingSender();
+        KeepingUploader sender = new KeepingUploader();
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             for (StoreResult answer : List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
@@ -462,7 +437,7 @@ class UploadQueueTest {
         CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch released = new CountDownLatch(1);
         AtomicInteger finishes = new AtomicInteger();
-        KeepingSender keeping = new KeepingSender();
+        KeepingUploader keeping = new KeepingUploader();
         EntryUploader slow = new EntryUploader() {
             @Override
             public void send(Entry entry, Consumer<StoreResult> whenDone) {

@@ -41,6 +41,11 @@ public final class TrafficCounter {
         underWay.decrementAndGet();
     }
 
+    /** How many requests are under way. */
+    int underWay() {
+        return underWay.get();
+    }
+
     /** A number that changes whenever the bucket proves to be alive. */
     public long progress() {
         return progress.get();
@@ -53,6 +58,6 @@ public final class TrafficCounter {
 
     /** How long requests have been under way without a byte in either direction; zero while none is under way. For tools that show progress. */
     public Duration quiet() {
-        return underWay.get() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
+        return underWay() == 0 ? Duration.ZERO : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }
 }

@@ -217,8 +217,8 @@ class BucketRemoverTest {
     @DisplayName("no other class of this module deletes: but for those that hand the request on, and the trial objects of a probe")
     void onePlace() throws IOException {
         Pattern deletion = Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
-        Set<String> handOn = Set.of("LayeredStore.java", "AwsStore.java", "MinioStore.java", "LockedBlobStore.java");
-        Set<String> decide = Set.of("BucketRemover.java", "TrialObjects.java", "Probe.java");
+        Set<String> handOn = Set.of("RequestPipelineStore.java", "AwsStore.java", "MinioStore.java", "AtomicBlobStore.java");
+        Set<String> decide = Set.of("BucketRemover.java", "ProbeObjects.java", "CapabilityProbe.java");
         try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
             List<String> all = files.filter(file -> file.toString().endsWith(".java")).filter(file -> {
                 try {

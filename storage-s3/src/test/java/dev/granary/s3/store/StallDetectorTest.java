@@ -1,11 +1,18 @@
 package dev.granary.s3.store;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What counts as progress of a request, apart from time. */
 class StallDetectorTest {
@@ -31,6 +38,64 @@ class StallDetectorTest {
             assertEquals(4, traffic.progress());
             assertEquals(3 * (ENOUGH - 1), traffic.receivedBytes());
         }
+    }
+
+    @Test
+    @DisplayName("S5 a request is watched until its body is read to its end, or closed before; a second end is none")
+    void ends() throws IOException {
+        byte[] bytes = new byte[2];
+        try (StallDetector detector = new StallDetector(Duration.ofHours(1), traffic)) {
+            InputStream byByte = detector.watch(() -> {}).body(new ByteArrayInputStream(bytes));
+            InputStream inPieces = detector.watch(() -> {}).body(new ByteArrayInputStream(bytes));
+            InputStream leftEarly = detector.watch(() -> {}).body(new ByteArrayInputStream(bytes));
+            while (byByte.read() >= 0) {
+                assertEquals(3, traffic.underWay());
+            }
+            assertEquals(2, traffic.underWay());
+            while (inPieces.read(bytes) >= 0) {
+                assertEquals(2, traffic.underWay());
+            }
+            assertEquals(1, traffic.underWay());
+            assertEquals(0, leftEarly.read());
+            assertEquals(1, traffic.underWay());
+            for (InputStream body : List.of(leftEarly, byByte, inPieces, leftEarly)) {
+                body.close();
+                assertEquals(0, traffic.underWay());
+            }
+        }
+        assertEquals(5, traffic.receivedBytes());
+    }
+
+    /** What a request may do within the limit, each time. */
+    enum Sign {
+        /** Its answer begins. */
+        HEAD,
+        /** As many bytes move as must. */
+        BYTES
+    }
+
+    @ParameterizedTest
+    @EnumSource(Sign.class)
+    @DisplayName("S5 the limit begins anew with the head of an answer, and with each 1,024 bytes")
+    void anew(Sign sign) {
+        long limit = Duration.ofMillis(20).toNanos();
+        AtomicBoolean isAborted = new AtomicBoolean();
+        long longest = 0; // between two signs, as this thread was able to give them
+        long start = System.nanoTime();
+        long last = start;
+        try (StallDetector detector = new StallDetector(Duration.ofNanos(limit), traffic);
+                StallDetector.Watch watch = detector.watch(() -> isAborted.set(true))) {
+            while (System.nanoTime() - start < 5 * limit && !isAborted.get()) {
+                long before = System.nanoTime();
+                switch (sign) {
+                    case HEAD -> watch.answered();
+                    case BYTES -> watch.moved(ENOUGH);
+                }
+                longest = Math.max(longest, System.nanoTime() - last);
+                last = before;
+            }
+        }
+        assertTrue(!isAborted.get() || longest >= limit, "aborted, though there was a sign each " + longest + " ns");
     }
 
     @Test

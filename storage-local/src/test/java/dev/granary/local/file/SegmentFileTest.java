@@ -1,0 +1,62 @@
+package dev.granary.local.file;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.RandomAccessFile;
+import java.nio.file.Path;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A segment that is opened while others change it. */
+final class SegmentFileTest {
+    private static final int ROUNDS = 1500;
+    private static final long LENGTH = 1 << 20;
+    private static final long USED = 4 << 10;
+
+    @TempDir
+    private Path temporary;
+
+    @Test
+    @DisplayName("L5 a segment that is cut at any moment of its opening is opened, with its length before or after")
+    void cutWhileOpened() throws Exception {
+        Path file = temporary.resolve("segment");
+        SegmentFile.create(file, 1, LENGTH).close();
+        AtomicInteger begun = new AtomicInteger();
+        AtomicInteger cut = new AtomicInteger();
+        try (RandomAccessFile other = new RandomAccessFile(file.toFile(), "rw")) {
+            FutureTask<?> cutting = new FutureTask<>(() -> {
+                for (int round = 1; round <= ROUNDS; round++) {
+                    await(begun, round);
+                    long start = System.nanoTime();
+                    while (System.nanoTime() - start < round % 100 * 1000) { // another moment each time
+                        Thread.onSpinWait();
+                    }
+                    other.setLength(USED);
+                    cut.set(round);
+                }
+                return null;
+            });
+            Thread.ofPlatform().daemon().start(cutting);
+            for (int round = 1; round <= ROUNDS; round++) {
+                other.setLength(LENGTH);
+                begun.set(round);
+                SegmentFile opened = SegmentFile.open(file, 1);
+                assertTrue(opened.length() == LENGTH || opened.length() == USED, () -> "of " + opened.length() + " bytes");
+                await(cut, round);
+                assertEquals(SegmentFile.Phase.OPEN, opened.phase());
+                opened.close();
+            }
+            cutting.get();
+        }
+    }
+
+    private static void await(AtomicInteger count, int value) {
+        while (count.get() < value) {
+            Thread.yield();
+        }
+    }
+}
