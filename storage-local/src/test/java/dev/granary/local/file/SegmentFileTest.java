@@ -32,7 +32,7 @@ final class SegmentFileTest {
                 for (int round = 1; round <= ROUNDS; round++) {
                     await(begun, round);
                     long start = System.nanoTime();
-                    while (System.nanoTime() - start < round % 100 * 1000) { // another moment each time
+                    while (System.nanoTime() - start < round % 100 * 1000L) { // another moment each time
                         Thread.onSpinWait();
                     }
                     other.setLength(USED);
@@ -54,6 +54,7 @@ final class SegmentFileTest {
         }
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // spinning would take the processor from the other thread
     private static void await(AtomicInteger count, int value) {
         while (count.get() < value) {
             Thread.yield();
