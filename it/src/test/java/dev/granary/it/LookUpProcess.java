@@ -10,6 +10,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.demo.DriverCacheSettings;
@@ -175,8 +176,8 @@ final class LookUpProcess implements AutoCloseable {
     }
 
     private static boolean isWaiting(Thread thread) {
-        return Arrays.stream(thread.getStackTrace())
-                .anyMatch(frame -> frame.getClassName().endsWith(".ClaimWait") && frame.getMethodName().equals("pause"));
+        return thread.getState() == Thread.State.TIMED_WAITING
+                && Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName().equals(ClaimCoordinator.class.getName()));
     }
 
     /** An engine that, where it is asked to, compiles only when it is told to go on. */
