@@ -151,7 +151,7 @@ class PackedUploadTest {
     @Test
     @DisplayName("what is too large for a pack goes alone, at once")
     void tooLarge() throws Exception {
-        Entry large = new TestEntries("UploadsInPacksTest").entry(33 << 20);
+        Entry large = new TestEntries("PackedUploadTest").entry(33 << 20);
         List<StoreResult> heard = new ArrayList<>();
         try (BucketTier bucket = BucketTierFactory.open(fleet.config("x").build().buckets().getFirst(), Optional.empty());
                 PackUploader sender = new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {

@@ -31,7 +31,7 @@ import software.amazon.awssdk.services.s3.model.S3Object;
  */
 @ExtendWith(WithDevice.class)
 class DamagedEntryDriverTest {
-    private final SplittableRandom random = TestSeed.random("DamageTest");
+    private final SplittableRandom random = TestSeed.random("DamagedEntryDriverTest");
 
     @TempDir
     private Path directory = Path.of("");

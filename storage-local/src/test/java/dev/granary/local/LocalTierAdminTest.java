@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What tools do to the directory: removing what was listed, counting what is there. */
 final class LocalTierAdminTest {
-    private final TestEntries entries = new TestEntries("LookingAfterTest");
+    private final TestEntries entries = new TestEntries("LocalTierAdminTest");
     private final TestClock clock = new TestClock();
 
     @TempDir

@@ -26,9 +26,9 @@ import org.junit.jupiter.api.Test;
 class BucketListerTest {
     private static final Comparator<Sha256> BY_HEX = Comparator.comparing(Sha256::hex);
 
-    private final PackFixture packs = new PackFixture("BucketListingTest");
-    private final TestEntries entries = new TestEntries("BucketListingTest");
-    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), TestSeed.random("BucketListingTest"));
+    private final PackFixture packs = new PackFixture("BucketListerTest");
+    private final TestEntries entries = new TestEntries("BucketListerTest");
+    private final BucketTier tier = new BucketTier(S3Config.builder("bucket").build(), () -> packs.store, new TestTiming(), TestSeed.random("BucketListerTest"));
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
     private final Entry three = entries.entry(300);

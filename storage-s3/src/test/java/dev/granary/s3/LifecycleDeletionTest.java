@@ -32,8 +32,8 @@ class LifecycleDeletionTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final Duration LONGER_THAN_ANY_MEMORY = INTERVAL.multipliedBy(3);
 
-    private final SplittableRandom seeds = TestSeed.random("DeletionsTest");
-    private final TestEntries made = new TestEntries("DeletionsTest");
+    private final SplittableRandom seeds = TestSeed.random("LifecycleDeletionTest");
+    private final TestEntries made = new TestEntries("LifecycleDeletionTest");
 
     /** One random history of a few machines over one bucket. */
     private final class History {

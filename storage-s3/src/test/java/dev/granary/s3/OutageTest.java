@@ -50,7 +50,7 @@ class OutageTest {
     /** A tier whose pauses pass when the test says so; the client's own deadlines are real. */
     private BucketTier open(S3ClientLibrary client, Duration request, Duration deadline) {
         S3Config config = trial.config(client, request, deadline).breakerPause(BREAKER_PAUSE).absentMemory(Duration.ZERO).build();
-        return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("TroubleTest"));
+        return new BucketTier(config, () -> ObjectStoreFactory.open(config), timing, TestSeed.random("OutageTest"));
     }
 
     private Entry placed() {

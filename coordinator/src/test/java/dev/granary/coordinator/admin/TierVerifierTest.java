@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** What reading and checking many entries counts, and what a repair removes. */
 class TierVerifierTest {
-    private final TestEntries entries = new TestEntries("VerifyingTest");
+    private final TestEntries entries = new TestEntries("TierVerifierTest");
     private final FakeCatalog catalog = new FakeCatalog();
     private final List<EntryCatalog.Listed> removed = new ArrayList<>();
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Filling a machine's directory from buckets, against a real server. */
 class WarmerTest {
     private final TestFleet fleet;
-    private final TestEntries entries = new TestEntries("WarmTest");
+    private final TestEntries entries = new TestEntries("WarmerTest");
 
     WarmerTest(@TempDir Path directory) throws Exception {
         this.fleet = new TestFleet(directory);

@@ -35,7 +35,7 @@ class ClaimCoordinatorTest {
 
     private final FakeClaims claims = new FakeClaims();
     private final FakeTime time = new FakeTime();
-    private final SplittableRandom random = TestSeed.random("ClaimWaitTest");
+    private final SplittableRandom random = TestSeed.random("ClaimCoordinatorTest");
     private final List<Runnable> afterGrace = new ArrayList<>();
     private final LookupCounters counters = new LookupCounters();
     private final ClaimCoordinator wait =

@@ -81,7 +81,7 @@ class LookupTimeBudgetTest {
     @ValueSource(longs = {130, 800, 10_000})
     @DisplayName("R23 so it is where compile times differ by a factor of a thousand")
     void differentKernels(long latencyMillis) {
-        RandomGenerator random = TestSeed.random("WorthTest");
+        RandomGenerator random = TestSeed.random("LookupTimeBudgetTest");
         long withoutCache = 0;
         for (int i = 0; i < KERNELS; i++) {
             long compile = (long) (10 * MILLIS * Math.pow(1000, Math.pow(random.nextDouble(), 4)));

@@ -94,7 +94,7 @@ final class ProcessSessionTest {
     @Test
     @DisplayName("N7 marks of restores: one that ended leaves none; foreign names and marks of a day ago go, younger ones hold")
     void marks() throws Exception {
-        Entry tried = new TestEntries("SessionTest").entry(10);
+        Entry tried = new TestEntries("ProcessSessionTest").entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
         Path left;
         try (ProcessSession session = ProcessSession.begin(directory)) {
@@ -140,7 +140,7 @@ final class ProcessSessionTest {
     @Test
     @DisplayName("R21 an outbox takes its own bucket's notes; those of another bucket stay, and what no note can be goes")
     void notes() throws Exception {
-        TestEntries entries = new TestEntries("SessionTest.notes");
+        TestEntries entries = new TestEntries("ProcessSessionTest.notes");
         Id ours = entries.id();
         Id others = entries.id();
         Path dead;

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Directories that are refused, created, read-only or full. */
 final class DirectoryValidatorTest {
-    private final TestEntries entries = new TestEntries("DirectoryTest");
+    private final TestEntries entries = new TestEntries("DirectoryValidatorTest");
 
     @TempDir
     private Path temporary;

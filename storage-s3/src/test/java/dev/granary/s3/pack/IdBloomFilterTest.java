@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class IdBloomFilterTest {
     private static final int ABSENT_IDS = 100_000;
 
-    private final SplittableRandom random = TestSeed.random("IdFilterTest");
+    private final SplittableRandom random = TestSeed.random("IdBloomFilterTest");
 
     private List<Sha256> ids(int count) {
         return Stream.generate(() -> PackFixture.hash(random)).limit(count).toList();

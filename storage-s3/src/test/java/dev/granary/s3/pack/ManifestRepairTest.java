@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 class ManifestRepairTest {
     private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time at which numbers come from the clock
 
-    private final PackFixture packs = new PackFixture("ManifestTroubleTest");
+    private final PackFixture packs = new PackFixture("ManifestRepairTest");
     private final RecordingObjectStore store = packs.store;
     private final List<Long> bases = new ArrayList<>(); // on which a plan was asked for
 

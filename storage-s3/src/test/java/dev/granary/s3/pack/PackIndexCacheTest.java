@@ -28,9 +28,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Manifests and indexes that another process has left on the disk: what they save, and that no file there can make a look-up wrong. */
 class PackIndexCacheTest {
-    private final PackFixture bucket = new PackFixture("IndexShelfTest");
+    private final PackFixture bucket = new PackFixture("PackIndexCacheTest");
     private final RecordingObjectStore store = bucket.store;
-    private final TestEntries entries = new TestEntries("IndexShelfTest");
+    private final TestEntries entries = new TestEntries("PackIndexCacheTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(100);
     private final Queue<Runnable> behind = new ArrayDeque<>();
@@ -174,7 +174,7 @@ class PackIndexCacheTest {
     @Test
     @DisplayName("D6 a kept manifest of another bucket: misses until it is compared, then hits")
     void foreignManifest() throws IOException {
-        PackFixture elsewhere = new PackFixture("IndexShelfTest.elsewhere");
+        PackFixture elsewhere = new PackFixture("PackIndexCacheTest.elsewhere");
         for (int i = 0; i < 5; i++) {
             elsewhere.publish(entries.entry(10));
         }

@@ -31,7 +31,7 @@ class PackManifestLogTest {
     /** What each manifest carries: the put id of its writer. */
     private static final ObjectMarks SOMEBODY = new ObjectMarks("00".repeat(16), "");
 
-    private final PackFixture packs = new PackFixture("ManifestLogTest");
+    private final PackFixture packs = new PackFixture("PackManifestLogTest");
     private final RecordingObjectStore store = packs.store;
     private final PackManifestLog log = packs.log();
 

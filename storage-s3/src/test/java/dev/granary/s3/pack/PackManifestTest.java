@@ -33,7 +33,7 @@ class PackManifestTest {
     private static final int FILTER_LENGTH_AT = ENTRIES_AT + Integer.BYTES + Long.BYTES;
     private static final int RETIRED_AT = FILTER_LENGTH_AT + Integer.BYTES + Long.BYTES;
 
-    private final SplittableRandom random = TestSeed.random("ManifestTest");
+    private final SplittableRandom random = TestSeed.random("PackManifestTest");
 
     private static PackManifest read(byte[] stored) {
         PackManifest.Read read = PackManifest.decode(stored);

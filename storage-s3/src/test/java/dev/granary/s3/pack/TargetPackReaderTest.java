@@ -27,9 +27,9 @@ class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
 
-    private final PackFixture bucket = new PackFixture("TargetPacksTest");
+    private final PackFixture bucket = new PackFixture("TargetPackReaderTest");
     private final RecordingObjectStore store = bucket.store;
-    private final TestEntries entries = new TestEntries("TargetPacksTest");
+    private final TestEntries entries = new TestEntries("TargetPackReaderTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
     private final Queue<Runnable> behind = new ArrayDeque<>();

@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Test;
 class TargetPackReaderThreadsTest {
     private static final int THREADS = 32;
 
-    private final PackFixture bucket = new PackFixture("TargetPacksThreadsTest");
+    private final PackFixture bucket = new PackFixture("TargetPackReaderThreadsTest");
     private final RecordingObjectStore store = bucket.store;
-    private final TestEntries entries = new TestEntries("TargetPacksThreadsTest");
+    private final TestEntries entries = new TestEntries("TargetPackReaderThreadsTest");
     private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
             new RefreshSchedule(Duration.ofMinutes(1), Duration.ofMinutes(1), () -> 0, () -> 0, bucket.random()), Runnable::run);
     private final CyclicBarrier together = new CyclicBarrier(THREADS);

@@ -43,7 +43,7 @@ class CachedCapabilitiesTest {
     private final S3Config config = S3Config.builder("bucket").prefix("team").producer("granary test").build();
 
     private BucketTier process(MemoryObjectStore store) {
-        return new BucketTier(config, () -> store, timing, TestSeed.random("LearnedCapabilitiesTest"));
+        return new BucketTier(config, () -> store, timing, TestSeed.random("CachedCapabilitiesTest"));
     }
 
     private void publish(BucketTier tier) {

@@ -39,7 +39,7 @@ class CapabilityProbeTest {
     private final TestTiming timing = new TestTiming();
 
     private ProbeResult probe(ObjectStore store) {
-        return new CapabilityProbe(store, LAYOUT, timing, TestSeed.random("ProbeTest")).run();
+        return new CapabilityProbe(store, LAYOUT, timing, TestSeed.random("CapabilityProbeTest")).run();
     }
 
     private ProbeResult.Probed probed(ObjectStore store) {
@@ -75,7 +75,7 @@ class CapabilityProbeTest {
         S3Config config = TestS3.server().config().client(client).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             BucketLayout layout = new BucketLayout(config.location());
-            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, TestSeed.random("ProbeTest.wire")).run();
+            ProbeResult result = new CapabilityProbe(store, layout, Ticker.SYSTEM, TestSeed.random("CapabilityProbeTest.wire")).run();
             ProbeResult.Probed probed = assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
             assertEquals(ConditionalWriteSupport.FULL, probed.writes(), probed::toString);
             assertTrue(probed.serverMillis() > 0);

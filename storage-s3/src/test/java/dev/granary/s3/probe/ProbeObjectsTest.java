@@ -28,7 +28,7 @@ class ProbeObjectsTest {
             store.place(layout.root() + "opencl/some/e/00/entry", new byte[1], ObjectMarks.NONE);
             store.place(layout.marker(), new byte[1], ObjectMarks.NONE);
             List<String> before = store.keys();
-            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTiming(), TestSeed.random("TrialObjectsTest"));
+            CapabilityProbe probe = new CapabilityProbe(store, layout, new TestTiming(), TestSeed.random("ProbeObjectsTest"));
             assertInstanceOf(ProbeResult.Probed.class, probe.run());
             assertTrue(store.requests().contains("DELETE"));
             assertEquals(before, store.keys());

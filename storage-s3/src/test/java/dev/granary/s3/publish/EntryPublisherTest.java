@@ -63,7 +63,7 @@ class EntryPublisherTest {
     private final RequestCounters counters = new RequestCounters();
     private final FakeCapabilities capabilities = new FakeCapabilities();
     private final EntryPublisher publisher =
-            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, TestSeed.random("PublisherTest"));
+            new EntryPublisher(store, capabilities, pause, Duration.ofDays(90), counters, timing, TestSeed.random("EntryPublisherTest"));
     private final Entry entry = entries.entry(1000);
 
     /** Knows at once what a test says. */

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Bodies of unknown length. */
 class BoundedBodyReaderTest {
-    private final SplittableRandom random = TestSeed.random("BoundedBodyTest");
+    private final SplittableRandom random = TestSeed.random("BoundedBodyReaderTest");
 
     @Test
     @DisplayName("T5 any length comes whole within the limit and not at all beyond it, whatever the sender says of it")

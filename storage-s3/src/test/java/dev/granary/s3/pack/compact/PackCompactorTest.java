@@ -39,9 +39,9 @@ class PackCompactorTest {
     private static final int VERSION_AT = 8; // in an entry, with the flags behind it
     private static final int COUNT_AT = 12;
 
-    private final PackFixture bucket = new PackFixture("CompactionTest");
+    private final PackFixture bucket = new PackFixture("PackCompactorTest");
     private final RecordingObjectStore store = bucket.store;
-    private final TestEntries entries = new TestEntries("CompactionTest");
+    private final TestEntries entries = new TestEntries("PackCompactorTest");
 
     private List<Entry> entries(int count, int bytes) {
         return Stream.generate(() -> entries.entry(bytes)).limit(count).toList();

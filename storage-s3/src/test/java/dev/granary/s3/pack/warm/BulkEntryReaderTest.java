@@ -52,9 +52,9 @@ import org.junit.jupiter.api.Test;
 class BulkEntryReaderTest {
     private static final long MIB = 1 << 20;
 
-    private final PackFixture bucket = new PackFixture("WarmingTest");
+    private final PackFixture bucket = new PackFixture("BulkEntryReaderTest");
     private final RecordingObjectStore store = bucket.store;
-    private final TestEntries entries = new TestEntries("WarmingTest");
+    private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
     private final BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
     private final Taken taken = new Taken();
 
