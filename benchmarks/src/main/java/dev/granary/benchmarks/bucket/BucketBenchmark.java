@@ -1,23 +1,16 @@
 package dev.granary.benchmarks.bucket;
 
+import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
-import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /**
  * {@code ./granary bench bucket}: the bucket tier against the tools and clients that move the same bytes. The servers that it starts and all
@@ -28,15 +21,14 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = "Measure the bucket tier against rclone, aws s3 cp, bare clients and other transports, on a server of its own.")
-public final class BucketBenchmark implements Callable<Integer> {
+public final class BucketBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
-    private static final int FAILED = 1;
     private static final int LONGEST_DELAY_MILLIS = 10_000;
     private static final List<String> SERVERS = List.of("ceph", "embedded");
 
     @Parameters(paramLabel = "MEASURE", arity = "0..*",
             description = "what to measure: warm, loose, transports, fleet; default all")
-    private List<String> measures = List.of();
+    private List<BucketMeasure> measures = List.of();
 
     @Option(names = "--entries", paramLabel = "N", defaultValue = "10000", description = "entries of the workload; ${DEFAULT-VALUE}")
     private int entries;
@@ -61,20 +53,11 @@ public final class BucketBenchmark implements Callable<Integer> {
     @Option(names = "--nodes", paramLabel = "N", defaultValue = "1000", description = "nodes of the fleet; ${DEFAULT-VALUE}")
     private int nodes;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides sizes, contents, the fleet's chances; ${DEFAULT-VALUE}")
-    private long seed;
-
     @Option(names = "--server", paramLabel = "ceph|embedded", description = "the S3 server; default the first of these that is installed")
     private @Nullable String server;
 
     @Option(names = "--dir", paramLabel = "DIR", description = "where to write, in a new directory; default the temporary directory")
     private @Nullable Path directory;
-
-    @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
     public static void main(String[] arguments) {
@@ -82,33 +65,24 @@ public final class BucketBenchmark implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        CommandLine line = new CommandLine(new BucketBenchmark());
-        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
-        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
-        line.setUsageHelpAutoWidth(true);
-        line.setCaseInsensitiveEnumValuesAllowed(true);
-        line.setExecutionExceptionHandler((failure, command, _) -> {
-            failure.printStackTrace(command.getErr());
-            return FAILED;
-        });
-        return line;
+        return line(new BucketBenchmark());
     }
 
     @Override
-    public Integer call() throws Exception {
+    protected void measure() throws Exception {
         BucketSettings settings = settings();
-        Path parent = directory == null ? Path.of(System.getProperty("java.io.tmpdir")) : directory;
+        Path parent = parent(directory);
         Path scripts = Path.of(System.getProperty("granary.servers", "servers"));
-        Report report = new Report(settings.figures(), spec.commandLine().getOut());
-        try (BucketWorkspace workplace = BucketWorkspace.in(parent, spec.commandLine().getErr());
+        Report report = report(settings.figures());
+        try (BucketWorkspace workplace = BucketWorkspace.in(parent, progress());
                 ServerRoutes ways = ServerRoutes.open(workplace, scripts, server == null ? SERVERS : List.of(server), settings.delays())) {
             new BucketRun(settings, workplace, ways, report).play();
         }
-        report.goals("goals of the bucket tier");
-        if (json != null) {
-            report.write(json);
-        }
-        return 0;
+    }
+
+    @Override
+    protected String goalsTitle() {
+        return "goals of the bucket tier";
     }
 
     private BucketSettings settings() {
@@ -125,29 +99,8 @@ public final class BucketBenchmark implements Callable<Integer> {
         if (server != null && !SERVERS.contains(server)) {
             throw wrong("--server must be one of " + String.join(", ", SERVERS) + ", not " + server);
         }
-        if (directory != null && Files.exists(directory) && !Files.isDirectory(directory)) {
-            throw wrong("--dir must name a directory: " + directory);
-        }
-        if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
-            throw wrong("--json must name a file in a directory that exists: " + json);
-        }
         Set<BucketMeasure> wanted = measures.isEmpty() ? EnumSet.allOf(BucketMeasure.class)
-                : EnumSet.copyOf(measures.stream().map(this::measure).toList());
-        return new BucketSettings(wanted, content, seed, entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
-    }
-
-    private void requireAtLeast(String option, int value, int least) {
-        if (value < least) {
-            throw wrong(option + " must be " + least + " or more, not " + value);
-        }
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
-    }
-
-    private BucketMeasure measure(String name) {
-        return BucketMeasure.ofLabel(name).orElseThrow(() -> wrong("'" + name + "' is none of "
-                + String.join(", ", Stream.of(BucketMeasure.values()).map(BucketMeasure::label).toList())));
+                : EnumSet.copyOf(measures);
+        return new BucketSettings(wanted, content, seed(), entries, rounds, calls, delays.stream().sorted().distinct().toList(), kernels, nodes);
     }
 }

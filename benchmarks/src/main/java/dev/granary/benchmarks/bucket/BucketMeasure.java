@@ -1,9 +1,5 @@
 package dev.granary.benchmarks.bucket;
 
-import java.util.Arrays;
-import java.util.Locale;
-import java.util.Optional;
-
 /** What can be measured. */
 enum BucketMeasure {
     /** Filling a node, against the fastest way to move as many bytes, and against copying loose objects. */
@@ -13,14 +9,5 @@ enum BucketMeasure {
     /** HTTP clients under the SDK, and another SDK. */
     TRANSPORTS,
     /** A fleet that starts, on paper and simulated. */
-    FLEET;
-
-    /** What people write. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
-    static Optional<BucketMeasure> ofLabel(String label) {
-        return Arrays.stream(values()).filter(measure -> measure.label().equals(label.toLowerCase(Locale.ROOT))).findFirst();
-    }
+    FLEET
 }

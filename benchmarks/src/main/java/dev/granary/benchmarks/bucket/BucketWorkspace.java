@@ -2,7 +2,7 @@ package dev.granary.benchmarks.bucket;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.benchmarks.harness.FileTrees;
+import dev.granary.benchmarks.harness.Workspace;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** The directory that a run writes in, which goes with it; the processes that it starts; and what it says meanwhile. */
-final class BucketWorkspace implements AutoCloseable {
+/** The workspace of a bucket benchmark: paths by name, and the processes that it starts. */
+final class BucketWorkspace extends Workspace {
     /** As the launcher starts every JVM. */
     static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny");
 
@@ -27,39 +27,20 @@ final class BucketWorkspace implements AutoCloseable {
     private static final long LONGEST_MINUTES = 10;
     private static final int TOLD_CHARACTERS = 2000;
 
-    private final Path directory;
-    private final PrintWriter progress;
-    private final Thread hook = new Thread(this::deleteQuietly);
     private final AtomicInteger processes = new AtomicInteger();
 
-    private BucketWorkspace(Path directory, PrintWriter progress) {
-        this.directory = directory;
-        this.progress = progress;
+    private BucketWorkspace(Path parent, PrintWriter progress) throws IOException {
+        super(parent, "granary-bench-bucket-", progress);
     }
 
-    /** A new directory under {@code parent}, which is made where it is missing. */
+    /** A new directory under {@code parent}, which is created if it is missing. */
     static BucketWorkspace in(Path parent, PrintWriter progress) throws IOException {
-        Files.createDirectories(parent);
-        BucketWorkspace made = new BucketWorkspace(Files.createTempDirectory(parent, "granary-bench-bucket-").toAbsolutePath(), progress);
-        Runtime.getRuntime().addShutdownHook(made.hook);
-        return made;
+        return new BucketWorkspace(parent, progress);
     }
 
     /** The path of that name in it; nothing is made. */
     Path path(String name) {
-        return directory.resolve(name);
-    }
-
-    /** Tells the person in front what is going on. */
-    void say(String what) {
-        progress.println(what + " ...");
-        progress.flush();
-    }
-
-    /** Tells the person in front what is left out. */
-    void tell(String what) {
-        progress.println(what);
-        progress.flush();
+        return directory().resolve(name);
     }
 
     /** The environment of this process without what tells programs of other buckets, with {@code added} instead. */
@@ -100,7 +81,7 @@ final class BucketWorkspace implements AutoCloseable {
     /** Starts a process with that environment and no other. */
     Started start(List<String> command, Map<String, String> environment) throws IOException {
         Path errors = path("errors-" + processes.incrementAndGet());
-        ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile()).redirectError(errors.toFile());
+        ProcessBuilder builder = new ProcessBuilder(command).directory(directory().toFile()).redirectError(errors.toFile());
         builder.environment().clear();
         builder.environment().putAll(environment);
         return new Started(builder.start(), errors);
@@ -146,17 +127,4 @@ final class BucketWorkspace implements AutoCloseable {
         return null;
     }
 
-    @Override
-    public void close() throws IOException {
-        FileTrees.delete(directory);
-        Runtime.getRuntime().removeShutdownHook(hook);
-    }
-
-    private void deleteQuietly() {
-        try {
-            FileTrees.delete(directory);
-        } catch (IOException e) {
-            progress.println("not deleted: " + directory);
-        }
-    }
 }

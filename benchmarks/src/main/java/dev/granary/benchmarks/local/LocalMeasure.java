@@ -1,9 +1,5 @@
 package dev.granary.benchmarks.local;
 
-import java.util.Arrays;
-import java.util.Locale;
-import java.util.Optional;
-
 /** What can be measured, each a section of the output. */
 enum LocalMeasure {
     /** Look-ups: one thread, two threads, two processes. */
@@ -15,14 +11,5 @@ enum LocalMeasure {
     /** Opening: a large store in a warm process, and the first use in a new process. */
     OPEN,
     /** A look-up against what the driver needs to load the same kernel. */
-    DRIVER;
-
-    /** What people write. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
-
-    static Optional<LocalMeasure> ofLabel(String label) {
-        return Arrays.stream(values()).filter(measure -> measure.label().equals(label.toLowerCase(Locale.ROOT))).findFirst();
-    }
+    DRIVER
 }

@@ -1,31 +1,23 @@
 package dev.granary.benchmarks.memory;
 
+import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
 import dev.granary.benchmarks.harness.ReportSection;
-import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code ./granary bench memory}: the caches in memory against a map, Caffeine, Guava and oneDNN. {@code docs/memory-caches.md} tells the figures. */
 @Command(
         name = "granary bench memory",
         mixinStandardHelpOptions = true,
         description = "Measure the caches in memory against ConcurrentHashMap, Caffeine, Guava and oneDNN.")
-public final class MemoryBenchmark implements Callable<Integer> {
-    private static final int FAILED = 1;
+public final class MemoryBenchmark extends BenchmarkCommand {
     private static final int LARGEST_CAPACITY = 1 << 20;
     private static final int LEAST_MILLIS = 10; // each candidate and the map have turns of a millisecond
 
@@ -46,17 +38,8 @@ public final class MemoryBenchmark implements Callable<Integer> {
     @Option(names = "--trace", paramLabel = "N", defaultValue = "1000000", description = "look-ups of the miss rates; ${DEFAULT-VALUE}")
     private int trace;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "decides the trace of the miss rates; ${DEFAULT-VALUE}")
-    private long seed;
-
     @Option(names = "--only", paramLabel = "MEASURE", split = ",", description = "what to measure: hit, churn, rate, onednn; default all")
     private @Nullable List<MemoryMeasure> only;
-
-    @Option(names = "--json", paramLabel = "FILE", description = "write all figures to this file too")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     /** Runs it and ends the process: 0, 1 where it failed, 2 where it was called wrongly. */
     public static void main(String[] arguments) {
@@ -64,23 +47,13 @@ public final class MemoryBenchmark implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        CommandLine line = new CommandLine(new MemoryBenchmark());
-        line.setOut(new PrintWriter(System.out, true, StandardCharsets.UTF_8));
-        line.setErr(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
-        line.setUsageHelpAutoWidth(true);
-        line.setCaseInsensitiveEnumValuesAllowed(true);
-        line.setExecutionExceptionHandler((failure, command, _) -> {
-            failure.printStackTrace(command.getErr());
-            return FAILED;
-        });
-        return line;
+        return line(new MemoryBenchmark());
     }
 
     @Override
-    public Integer call() throws Exception {
+    protected void measure() throws Exception {
         MemorySettings settings = settings();
-        PrintWriter out = spec.commandLine().getOut();
-        Report report = new Report(settings.figures(), out);
+        Report report = report(settings.figures());
         report.heading(String.format(Locale.ROOT, "Caches in memory: %d processors, Java %s", Runtime.getRuntime().availableProcessors(),
                 System.getProperty("java.version")), "512 keys of 200 characters, which equal those in the cache and are other objects.");
         OneDnnMeasure.Figures oneDnn = settings.measures().contains(MemoryMeasure.ONEDNN) ? oneDnn(report) : OneDnnMeasure.Figures.NONE;
@@ -97,15 +70,15 @@ public final class MemoryBenchmark implements Callable<Integer> {
         if (settings.measures().contains(MemoryMeasure.RATE)) {
             report.add(new RateMeasure(settings).section());
         }
-        report.goals("goals of the caches in memory");
-        if (json != null) {
-            report.write(json);
-        }
-        return 0;
+    }
+
+    @Override
+    protected String goalsTitle() {
+        return "goals of the caches in memory";
     }
 
     private OneDnnMeasure.Figures oneDnn(Report report) throws Exception {
-        OneDnnMeasure.Figures figures = new OneDnnMeasure(spec.commandLine().getErr()::println).run();
+        OneDnnMeasure.Figures figures = new OneDnnMeasure(progress()::println).run();
         ReportSection section = new ReportSection("onednn", "a hit of oneDNN's primitive cache, ns; median of 31 batches",
                 new ReportSection.Column("same", "same", 0, "not measured"), new ReportSection.Column("many", "256 in turn", 0, "not measured"));
         section.row("oneDNN " + figures.version(), figures.sameNanos(), figures.manyNanos());
@@ -122,20 +95,7 @@ public final class MemoryBenchmark implements Callable<Integer> {
                 || capacities.getLast() > LARGEST_CAPACITY) {
             throw wrong("--capacities must ascend, from 1 to at most " + LARGEST_CAPACITY + ": " + capacities);
         }
-        if (json != null && !Files.isDirectory(json.toAbsolutePath().resolveSibling("."))) {
-            throw wrong("--json must name a file in a directory that exists: " + json);
-        }
         Set<MemoryMeasure> measures = only == null ? EnumSet.allOf(MemoryMeasure.class) : EnumSet.copyOf(only);
-        return new MemorySettings(seed, rounds, iterations, millis, capacities, trace, measures);
-    }
-
-    private void requireAtLeast(String option, int value, int least) {
-        if (value < least) {
-            throw wrong(option + " must be " + least + " or more, not " + value);
-        }
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
+        return new MemorySettings(seed(), rounds, iterations, millis, capacities, trace, measures);
     }
 }
