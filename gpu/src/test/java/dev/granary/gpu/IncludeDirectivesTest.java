@@ -71,7 +71,7 @@ class IncludeDirectivesTest {
             for (String lines : List.of(part.repeat(3000), (part.repeat(1000) + "\n").repeat(3))) {
                 PreprocessedText read = PreprocessedText.of(lines);
                 assertTrue(read.names().size() <= 1, part);
-                assertTrue(read.searched() <= 3L * lines.length(), () -> part + ": " + read.searched() + " of " + lines.length());
+                assertTrue(read.searchedCharacters() <= 3L * lines.length(), () -> part + ": " + read.searchedCharacters() + " of " + lines.length());
             }
         }
     }

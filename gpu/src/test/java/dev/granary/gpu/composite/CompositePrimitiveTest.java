@@ -43,7 +43,7 @@ class CompositePrimitiveTest {
     @AfterEach
     void nothingStays() {
         assertEquals(Map.of(), driver.alive());
-        assertEquals(0, composites.waiting());
+        assertEquals(0, composites.waitingCreations());
     }
 
     private void matMulOnNewEngine() throws Exception {

@@ -34,7 +34,7 @@ class CreationCycleTest {
 
     @AfterEach
     void nobodyWaits() {
-        assertEquals(0, composites.waiting());
+        assertEquals(0, composites.waitingCreations());
     }
 
     private static void isCircle(@Nullable Throwable thrown) {

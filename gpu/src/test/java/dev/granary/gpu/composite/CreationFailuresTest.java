@@ -38,7 +38,7 @@ class CreationFailuresTest {
 
     @AfterEach
     void nobodyWaits() {
-        assertEquals(0, composites.waiting());
+        assertEquals(0, composites.waitingCreations());
     }
 
     static List<Throwable> failures() {
@@ -215,7 +215,7 @@ class CreationFailuresTest {
             Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(plan, "n0")), "deep", (256L << 10) + round * 80L);
             thread.start();
             thread.join();
-            assertEquals(0, composites.waiting());
+            assertEquals(0, composites.waitingCreations());
             assertEquals(0, composites.statistics().size());
             int deepest = plan.creations.get() - before;
             plan.parts = Map.of();
@@ -240,7 +240,7 @@ class CreationFailuresTest {
         plan.parts = parts;
         for (int round = 0; round < 3; round++) {
             StackEdge.run(200, round, level -> create(plan, "n" + level));
-            assertEquals(0, composites.waiting());
+            assertEquals(0, composites.waitingCreations());
             assertTimeoutPreemptively(GENEROUS, () -> {
                 for (int i = 0; i < 200; i++) {
                     create(plan, "n" + i);
@@ -260,10 +260,10 @@ class CreationFailuresTest {
         List<Closer.Closeable> things = List.of(() -> closed.add("first"), () -> {
             throw error;
         }, () -> closed.add("last"));
-        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.all(things)));
+        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(things)));
         assertEquals(List.of("first", "last"), closed);
         IllegalStateException first = new IllegalStateException("first");
-        Closer.after(first, () -> {
+        Closer.closeAfter(first, () -> {
             throw error;
         });
         assertSame(error, first.getSuppressed()[0]);
