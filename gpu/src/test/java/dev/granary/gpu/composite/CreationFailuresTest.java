@@ -30,14 +30,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Creations that fail, and what waits for them; without a driver. */
+/** Tests of failed creations and their waiters, without a driver. */
 class CreationFailuresTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new InMemoryKernelProvider().composites(1024);
 
     @AfterEach
-    void nobodyWaits() {
+    void noWaiterRemains() {
         assertEquals(0, composites.waitingCreations());
     }
 
@@ -56,15 +56,15 @@ class CreationFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 a nested creation that fails reaches all who wait for it or for what it is nested in; nothing is kept, the next call creates")
+    @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives; nothing is kept, and the next call creates")
     void nestedFailure(Throwable failure) {
-        for (TestImplementation.Way way : TestImplementation.Way.values()) {
+        for (TestImplementation.PartOrder order : TestImplementation.PartOrder.values()) {
             assertTimeoutPreemptively(GENEROUS, () -> {
-                TestImplementation plan = new TestImplementation(composites, way);
-                plan.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
+                TestImplementation implementation = new TestImplementation(composites, order);
+                implementation.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
                 AtomicInteger leaves = new AtomicInteger();
                 AtomicInteger asking = new AtomicInteger();
-                plan.doing = name -> {
+                implementation.action = name -> {
                     if (name.equals("leaf")) {
                         leaves.incrementAndGet();
                         while (asking.get() < 12) {
@@ -78,7 +78,7 @@ class CreationFailuresTest {
                 for (String name : List.of("leaf", "left", "right", "top")) {
                     work.addAll(Collections.nCopies(3, () -> {
                         asking.incrementAndGet();
-                        return plan.create(name);
+                        return implementation.create(name);
                     }));
                 }
                 try (ExecutorService threads = Executors.newFixedThreadPool(12)) {
@@ -87,23 +87,23 @@ class CreationFailuresTest {
                     }
                 }
                 assertTrue(leaves.get() >= 1 && leaves.get() <= composites.statistics().failed() - failedBefore, "each failed creation is counted");
-                plan.doing = _ -> {};
-                assertEquals(2, plan.create("top").nested().size());
-                assertEquals("left", ((TestImplementation.Named) plan.create("left").descriptor().operation()).name());
-                plan.create("right");
+                implementation.action = _ -> {};
+                assertEquals(2, implementation.create("top").nested().size());
+                assertEquals("left", ((TestImplementation.Named) implementation.create("left").descriptor().operation()).name());
+                implementation.create("right");
             });
         }
     }
 
     @Test
-    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, one that waits for parts created together too")
+    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also while it waits for several parts")
     void interruptedWaiters() {
         assertTimeoutPreemptively(GENEROUS, () -> {
-            TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.TOGETHER);
-            plan.parts = Map.of("top", List.of("leaf", "other"));
+            TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.PARALLEL);
+            implementation.parts = Map.of("top", List.of("leaf", "other"));
             CountDownLatch creating = new CountDownLatch(1);
             CountDownLatch go = new CountDownLatch(1);
-            plan.doing = name -> {
+            implementation.action = name -> {
                 if (name.equals("leaf")) {
                     creating.countDown();
                     TestImplementation.await(go);
@@ -112,13 +112,13 @@ class CreationFailuresTest {
             CompletableFuture<Thread> creator = new CompletableFuture<>();
             Callable<Boolean> first = () -> {
                 creator.complete(Thread.currentThread());
-                plan.create("top");
+                implementation.create("top");
                 return Thread.currentThread().isInterrupted();
             };
             Callable<Boolean> second = () -> {
                 creating.await();
                 Thread.currentThread().interrupt();
-                plan.create("top");
+                implementation.create("top");
                 return Thread.currentThread().isInterrupted();
             };
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -130,13 +130,13 @@ class CreationFailuresTest {
                 assertTrue(one.get(), "the creator was interrupted while its parts were created");
                 assertTrue(other.get());
             }
-            assertEquals(3, plan.creations.get());
+            assertEquals(3, implementation.creations.get());
         });
     }
 
     @Test
-    @DisplayName("What keeps a creation beyond its end is told so, and it keeps no engine")
-    void overIsOver() throws Exception {
+    @DisplayName("A context used after its creation throws, and retains no engine")
+    void useAfterCreation() throws Exception {
         List<CreationContext> kept = new ArrayList<>();
         CompositeImplementation<TestImplementation.Named> keeping = (_, creation) -> {
             kept.add(creation);
@@ -151,7 +151,7 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("Two parts of a scratchpad or constants of one name, sizes that are none: refused, and the next creation works")
+    @DisplayName("Duplicate names and invalid sizes of scratchpad or constants are refused, and the next creation works")
     void wrongRequests() throws Exception {
         List<Consumer<CreationContext>> wrong = List.of(
                 creation -> creation.scratchpad("a", 0),
@@ -177,15 +177,15 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("Engines of other targets than the descriptor's, or a nested primitive for a third: refused with both names")
+    @DisplayName("Engines of wrong targets, or a nested primitive for a third target, are refused with both names")
     void wrongEngines() {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         EngineSet others = EngineSet.of(new NoKernelEngine(NoKernelEngine.target("two")));
-        String said = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, plan.descriptor("a"))).getMessage());
-        assertTrue(said.contains(TestImplementation.TARGET.name()) && said.contains("_two_"), said);
+        String message = String.valueOf(
+                assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, implementation.descriptor("a"))).getMessage());
+        assertTrue(message.contains(TestImplementation.TARGET.name()) && message.contains("_two_"), message);
         CompositeImplementation<TestImplementation.Named> elsewhere = (_, creation) -> {
-            creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), plan).build());
+            creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), implementation).build());
             return _ -> {};
         };
         CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), elsewhere).build();
@@ -193,35 +193,35 @@ class CreationFailuresTest {
                 .contains("_three_"));
     }
 
-    private static CompositePrimitive create(TestImplementation plan, String name) {
+    private static CompositePrimitive create(TestImplementation implementation, String name) {
         try {
-            return plan.create(name);
+            return implementation.create(name);
         } catch (CompileException e) {
             throw new AssertionError(e);
         }
     }
 
     @Test
-    @DisplayName("M1 parts that nest to the end of the stack: nobody waits, nothing is kept of what failed, and each can be created afterwards")
+    @DisplayName("M1 parts nested to the end of the stack: no waiter remains, no failed creation is kept, and each can be created afterwards")
     void deeplyNested() throws InterruptedException {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> chain = new HashMap<>();
         for (int i = 0; i < 20_000; i++) {
             chain.put("n" + i, List.of("n" + (i + 1)));
         }
         for (int round = 0; round < 5; round++) {
-            plan.parts = chain;
-            int before = plan.creations.get();
-            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(plan, "n0")), "deep", (256L << 10) + round * 80L);
+            implementation.parts = chain;
+            int before = implementation.creations.get();
+            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(implementation, "n0")), "deep", (256L << 10) + round * 80L);
             thread.start();
             thread.join();
             assertEquals(0, composites.waitingCreations());
             assertEquals(0, composites.statistics().size());
-            int deepest = plan.creations.get() - before;
-            plan.parts = Map.of();
+            int deepest = implementation.creations.get() - before;
+            implementation.parts = Map.of();
             assertTimeoutPreemptively(GENEROUS, () -> {
                 for (int i = 0; i < deepest + 2; i++) {
-                    create(plan, "n" + i);
+                    create(implementation, "n" + i);
                 }
             });
             composites.setCapacity(0);
@@ -230,20 +230,20 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 a creation at each depth from the end of the stack: nobody waits, and each can be created afterwards")
+    @DisplayName("M1 a creation at each depth near the end of the stack: no waiter remains, and each can be created afterwards")
     void anyDepth() throws InterruptedException {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> parts = new HashMap<>();
         for (int i = 0; i < 200; i++) {
             parts.put("n" + i, List.of("part " + i));
         }
-        plan.parts = parts;
+        implementation.parts = parts;
         for (int round = 0; round < 3; round++) {
-            StackEdge.run(200, round, level -> create(plan, "n" + level));
+            StackEdge.run(200, round, level -> create(implementation, "n" + level));
             assertEquals(0, composites.waitingCreations());
             assertTimeoutPreemptively(GENEROUS, () -> {
                 for (int i = 0; i < 200; i++) {
-                    create(plan, "n" + i);
+                    create(implementation, "n" + i);
                 }
             });
             assertEquals(400, composites.statistics().size());
@@ -253,10 +253,10 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 an error while one thing is closed does not keep the others open, and is the one that is thrown")
+    @DisplayName("M1 an error while closing one object does not prevent closing the others, and is thrown")
     void errorInClosing() {
         List<String> closed = new ArrayList<>();
-        StackOverflowError error = new StackOverflowError("on purpose");
+        StackOverflowError error = new StackOverflowError("injected");
         List<Closer.Closeable> things = List.of(() -> closed.add("first"), () -> {
             throw error;
         }, () -> closed.add("last"));
