@@ -18,7 +18,7 @@ import java.util.Set;
  * @param unclear a description of text that cannot be read reliably; empty if there is none
  */
 public record IncludeDirectives(Set<String> names, boolean hasComputed, Optional<String> unclear) {
-    /** Returns the directives of {@code source}, whatever its line endings. */
+    /** Returns the directives of {@code source}, with any line endings. */
     public static IncludeDirectives of(String source) {
         return of(PreprocessedText.of(source));
     }

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Descriptor of a program of kernels: all inputs that decide what it compiles to. They are sources,
  * headers with their content, options, entry points, announced launches, an extra digest, a user
- * tag, the target, and the environment variables that affect the driver's compiler. Immutable;
- * compared by value, with a cached hash code.
+ * tag and the target. Environment variables that affect the driver's compiler are inputs as well.
+ * Immutable; compared by value, with a cached hash code.
  *
  * <p>Line endings are normalized to {@code \n}. Of file names, only the paths of headers relative
  * to the source enter the key.

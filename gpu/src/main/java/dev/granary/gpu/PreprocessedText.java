@@ -49,7 +49,7 @@ final class PreprocessedText {
         this.out = new StringBuilder(text.length());
     }
 
-    /** Scans {@code source}, whatever its line endings. */
+    /** Scans {@code source}, with any line endings. */
     static PreprocessedText of(String source) {
         PreprocessedText scan = new PreprocessedText(LINE_SPLICE.matcher(KernelDescriptor.normalized(source)).replaceAll(""));
         if (source.contains("??=") || source.contains("??/")) {

@@ -56,14 +56,14 @@ class KernelDescriptorTest {
     void sameInThreads() throws Exception {
         KernelDescriptor shared = IdPrinter.everyField();
         try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
-            List<Callable<String>> asks = new ArrayList<>();
+            List<Callable<String>> calls = new ArrayList<>();
             for (int i = 0; i < 64; i++) {
-                asks.add(() -> IdPrinter.hex(shared));
-                asks.add(() -> IdPrinter.hex(IdPrinter.everyField()));
+                calls.add(() -> IdPrinter.hex(shared));
+                calls.add(() -> IdPrinter.hex(IdPrinter.everyField()));
             }
             Set<String> ids = new HashSet<>();
-            for (Future<String> answer : threads.invokeAll(asks)) {
-                ids.add(answer.get());
+            for (Future<String> hex : threads.invokeAll(calls)) {
+                ids.add(hex.get());
             }
             assertEquals(Set.of(IdPrinter.hex(IdPrinter.everyField())), ids);
         }

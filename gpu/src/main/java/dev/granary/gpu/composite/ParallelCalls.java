@@ -14,8 +14,8 @@ final class ParallelCalls {
      * Returns the results in order, after all calls have ended. An interrupt does not end the wait,
      * which is bounded by the calls; the thread's interrupt status is kept.
      *
-     * @throws CompileException if it is the failure of the first call, in order, that failed;
-     *     unchecked exceptions and errors likewise
+     * @throws CompileException if the first failed call, in order, threw it; unchecked exceptions
+     *     and errors are rethrown likewise
      */
     static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
         List<FutureTask<T>> tasks = calls.stream().map(FutureTask::new).toList();

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  *
  * <p>Taking a binary makes PoCL load functions for any work-group size; for a kernel of required
  * size, the same size as for its launch. At the end of a launch, PoCL up to 5 looks for its
- * function by size, finds the other one, which has no users, and aborts the process
+ * function by size. It then finds the other one, which has no users, and aborts the process
  * ({@code pocl_release_dlhandle_cache}). Other launches do not wait. These wait little longer than
  * in PoCL itself, which loads one function at a time.
  */

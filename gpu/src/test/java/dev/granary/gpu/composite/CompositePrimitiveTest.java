@@ -33,7 +33,7 @@ import org.junit.jupiter.api.function.Executable;
 /** Tests of real operations on a real driver: number of creations, and use in several contexts. */
 @NeedsPocl
 class CompositePrimitiveTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final SpyDriver driver = new SpyDriver();
     private final InMemoryKernelProvider provider = new InMemoryKernelProvider();
@@ -134,7 +134,7 @@ class CompositePrimitiveTest {
     void engineIsCollected() throws Exception {
         for (int i = 0; i < 2; i++) { // the first compiles, the second restores
             matMulOnNewEngine();
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 while (!opened.refersTo(null)) {
                     System.gc();
                 }
@@ -192,10 +192,10 @@ class CompositePrimitiveTest {
             int[] result = new int[1];
             to.read(result);
             assertEquals(36, result[0]);
-            CompositeDescriptor<Numbers> wrong = CompositeDescriptor.builder(
+            CompositeDescriptor<Numbers> invalid = CompositeDescriptor.builder(
                     engine.target(), new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")), Numbers.TOGETHER).build();
             String message = String.valueOf(
-                    assertThrows(CompileException.class, () -> composites.handle(EngineSet.of(engine), wrong)).getMessage());
+                    assertThrows(CompileException.class, () -> composites.handle(EngineSet.of(engine), invalid)).getMessage());
             assertTrue(message.contains("no_such_thing"), message);
         }
         assertEquals(5, driver.compiles());

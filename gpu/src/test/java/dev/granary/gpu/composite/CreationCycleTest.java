@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of primitives that need each other or themselves, without a driver. */
 class CreationCycleTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new InMemoryKernelProvider().composites(1024);
 
@@ -46,13 +46,13 @@ class CreationCycleTest {
     @EnumSource
     @DisplayName("M6 a primitive that needs itself, directly or through others, is an error; nothing is kept, and all work afterwards")
     void needsItself(TestImplementation.PartOrder order) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
-            for (var circle : List.of(
+            for (var cycle : List.of(
                     Map.of("a", List.of("a")),
                     Map.of("a", List.of("b"), "b", List.of("a")),
                     Map.of("a", List.of("x", "b"), "b", List.of("c"), "c", List.of("y", "a")))) {
-                implementation.parts = circle;
+                implementation.parts = cycle;
                 assertCycle(assertThrows(IllegalStateException.class, () -> implementation.create("a")));
                 composites.setCapacity(0);
                 composites.setCapacity(1024);
@@ -67,8 +67,8 @@ class CreationCycleTest {
     @ParameterizedTest
     @EnumSource
     @DisplayName("M6 a cycle of two concurrent creations is an error for both callers, not a deadlock")
-    void circleOfThreads(TestImplementation.PartOrder order) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
+    void cycleOfThreads(TestImplementation.PartOrder order) {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
             implementation.parts = Map.of("a", List.of("b"), "b", List.of("a"));
             CountDownLatch both = new CountDownLatch(2);
@@ -93,7 +93,7 @@ class CreationCycleTest {
     @EnumSource
     @DisplayName("M6 12 threads create a lattice of nested primitives from both ends: no deadlock, each created once")
     void lattice(TestImplementation.PartOrder order) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
             Map<String, List<String>> lattice = new HashMap<>();
             for (int level = 1; level < 8; level++) {

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests of failed creations and their waiters, without a driver. */
 class CreationFailuresTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new InMemoryKernelProvider().composites(1024);
 
@@ -59,15 +59,15 @@ class CreationFailuresTest {
     @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives; nothing is kept, and the next call creates")
     void nestedFailure(Throwable failure) {
         for (TestImplementation.PartOrder order : TestImplementation.PartOrder.values()) {
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 TestImplementation implementation = new TestImplementation(composites, order);
                 implementation.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
                 AtomicInteger leaves = new AtomicInteger();
-                AtomicInteger asking = new AtomicInteger();
+                AtomicInteger callers = new AtomicInteger();
                 implementation.action = name -> {
                     if (name.equals("leaf")) {
                         leaves.incrementAndGet();
-                        while (asking.get() < 12) {
+                        while (callers.get() < 12) {
                             Thread.onSpinWait();
                         }
                         fail(failure);
@@ -77,7 +77,7 @@ class CreationFailuresTest {
                 List<Callable<CompositePrimitive>> work = new ArrayList<>();
                 for (String name : List.of("leaf", "left", "right", "top")) {
                     work.addAll(Collections.nCopies(3, () -> {
-                        asking.incrementAndGet();
+                        callers.incrementAndGet();
                         return implementation.create(name);
                     }));
                 }
@@ -98,15 +98,15 @@ class CreationFailuresTest {
     @Test
     @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also while it waits for several parts")
     void interruptedWaiters() {
-        assertTimeoutPreemptively(GENEROUS, () -> {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.PARALLEL);
             implementation.parts = Map.of("top", List.of("leaf", "other"));
             CountDownLatch creating = new CountDownLatch(1);
-            CountDownLatch go = new CountDownLatch(1);
+            CountDownLatch mayProceed = new CountDownLatch(1);
             implementation.action = name -> {
                 if (name.equals("leaf")) {
                     creating.countDown();
-                    TestImplementation.await(go);
+                    TestImplementation.await(mayProceed);
                 }
             };
             CompletableFuture<Thread> creator = new CompletableFuture<>();
@@ -126,7 +126,7 @@ class CreationFailuresTest {
                 Future<Boolean> other = threads.submit(second);
                 creating.await();
                 creator.get().interrupt();
-                go.countDown();
+                mayProceed.countDown();
                 assertTrue(one.get(), "the creator was interrupted while its parts were created");
                 assertTrue(other.get());
             }
@@ -138,11 +138,11 @@ class CreationFailuresTest {
     @DisplayName("A context used after its creation throws, and retains no engine")
     void useAfterCreation() throws Exception {
         List<CreationContext> kept = new ArrayList<>();
-        CompositeImplementation<TestImplementation.Named> keeping = (_, creation) -> {
+        CompositeImplementation<TestImplementation.Named> retaining = (_, creation) -> {
             kept.add(creation);
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("kept"), keeping).build();
+        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("kept"), retaining).build();
         composites.primitive(TestImplementation.ENGINES, descriptor);
         CreationContext creation = kept.getFirst();
         assertThrows(IllegalStateException.class, () -> creation.scratchpad("late", 1));
@@ -153,7 +153,7 @@ class CreationFailuresTest {
     @Test
     @DisplayName("Duplicate names and invalid sizes of scratchpad or constants are refused, and the next creation works")
     void wrongRequests() throws Exception {
-        List<Consumer<CreationContext>> wrong = List.of(
+        List<Consumer<CreationContext>> invalidRequests = List.of(
                 creation -> creation.scratchpad("a", 0),
                 creation -> {
                     creation.scratchpad("a", 1);
@@ -164,12 +164,12 @@ class CreationFailuresTest {
                     creation.constant("c", 1);
                     creation.constant("c", 1);
                 });
-        for (var request : wrong) {
-            CompositeImplementation<TestImplementation.Named> asking = (_, creation) -> {
+        for (var request : invalidRequests) {
+            CompositeImplementation<TestImplementation.Named> invalid = (_, creation) -> {
                 request.accept(creation);
                 return _ -> {};
             };
-            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("wrong"), asking).build();
+            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("wrong"), invalid).build();
             assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, descriptor));
         }
         assertEquals(4, composites.statistics().failed());
@@ -184,11 +184,11 @@ class CreationFailuresTest {
         String message = String.valueOf(
                 assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, implementation.descriptor("a"))).getMessage());
         assertTrue(message.contains(TestImplementation.TARGET.name()) && message.contains("_two_"), message);
-        CompositeImplementation<TestImplementation.Named> elsewhere = (_, creation) -> {
+        CompositeImplementation<TestImplementation.Named> foreign = (_, creation) -> {
             creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), implementation).build());
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), elsewhere).build();
+        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), foreign).build();
         assertTrue(String.valueOf(assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, outer)).getMessage())
                 .contains("_three_"));
     }
@@ -219,7 +219,7 @@ class CreationFailuresTest {
             assertEquals(0, composites.statistics().size());
             int deepest = implementation.creations.get() - before;
             implementation.parts = Map.of();
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 for (int i = 0; i < deepest + 2; i++) {
                     create(implementation, "n" + i);
                 }
@@ -241,7 +241,7 @@ class CreationFailuresTest {
         for (int round = 0; round < 3; round++) {
             StackEdge.run(200, round, level -> create(implementation, "n" + level));
             assertEquals(0, composites.waitingCreations());
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 for (int i = 0; i < 200; i++) {
                     create(implementation, "n" + i);
                 }
@@ -257,10 +257,10 @@ class CreationFailuresTest {
     void errorInClosing() {
         List<String> closed = new ArrayList<>();
         StackOverflowError error = new StackOverflowError("injected");
-        List<Closer.Closeable> things = List.of(() -> closed.add("first"), () -> {
+        List<Closer.Closeable> closeables = List.of(() -> closed.add("first"), () -> {
             throw error;
         }, () -> closed.add("last"));
-        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(things)));
+        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(closeables)));
         assertEquals(List.of("first", "last"), closed);
         IllegalStateException first = new IllegalStateException("first");
         Closer.closeAfter(first, () -> {

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @NeedsPocl
 class ResourcesTest {
-    private static final int OFTEN = 300;
+    private static final int REPETITIONS = 300;
 
     private final SpyDriver driver = new SpyDriver();
     private final OpenClEngine engine = driver.open();
@@ -55,25 +55,25 @@ class ResourcesTest {
 
     /** A primitive that records its scratchpad and runs nested primitives. */
     record Frame(String name, long bytes, List<CompositeDescriptor<?>> inside) {
-        static final List<DeviceBuffer> SEEN = new ArrayList<>();
-        static final CompositeImplementation<Frame> NOTING = (descriptor, creation) -> {
+        static final List<DeviceBuffer> SCRATCHPADS = new ArrayList<>();
+        static final CompositeImplementation<Frame> RECORDING = (descriptor, creation) -> {
             List<CompositePrimitive> nested = creation.nested(descriptor.operation().inside);
             creation.scratchpad("own", descriptor.operation().bytes);
             return run -> {
-                SEEN.add(run.scratchpad("own"));
+                SCRATCHPADS.add(run.scratchpad("own"));
                 nested.forEach(one -> run.run(one, Map.of()));
             };
         };
     }
 
     private CompositeDescriptor<Frame> frame(String name, long bytes, CompositeDescriptor<?>... inside) {
-        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.NOTING).build();
+        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.RECORDING).build();
     }
 
     @Test
     @DisplayName("After hundreds of executed and closed handles, only the engine's native objects exist")
     void noLeaks() throws Exception {
-        for (int i = 0; i < OFTEN; i++) {
+        for (int i = 0; i < REPETITIONS; i++) {
             try (CompositeHandle handle = handle(product)) {
                 if (i % 10 == 0) {
                     MatMul.check(engine, handle);
@@ -82,7 +82,7 @@ class ResourcesTest {
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), "after handle " + i);
             assertTrue(driver.alive("program") <= 3, "one for each program, kept for the next handle: " + driver.alive());
         }
-        assertTrue(driver.created("kernel") >= 3 * OFTEN && driver.created("buffer") >= 2 * OFTEN, "the loop created objects");
+        assertTrue(driver.created("kernel") >= 3 * REPETITIONS && driver.created("buffer") >= 2 * REPETITIONS, "the loop created objects");
         assertEquals(3, driver.compiles());
     }
 
@@ -115,8 +115,8 @@ class ResourcesTest {
             driver.failAfter(call, Integer.MAX_VALUE);
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), call + " failing after " + steps + ": " + driver.alive());
         }
-        boolean isHealed = call.equals("createProgramWithBinary"); // by compiling again
-        assertTrue(isHealed ? failures == 0 : failures > 0, call + " failed " + failures + " times");
+        boolean recovers = call.equals("createProgramWithBinary"); // by compiling again
+        assertTrue(recovers ? failures == 0 : failures > 0, call + " failed " + failures + " times");
         try (CompositeHandle handle = handle(product)) {
             MatMul.check(engine, handle);
         }
@@ -149,13 +149,13 @@ class ResourcesTest {
         int buffers = driver.created("buffer");
         try (CompositeHandle handle = cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
             assertEquals(4, handle.resources(), "top, left, right, and one leaf");
-            long made = cache.statistics().nestedCreated() - 2;
+            long created = cache.statistics().nestedCreated() - 2;
             List<CompositePrimitive> leaves = handle.primitive().nested().stream().flatMap(one -> one.nested().stream()).toList();
             assertEquals(2, leaves.size());
-            assertEquals(made, leaves.stream().distinct().count());
+            assertEquals(created, leaves.stream().distinct().count());
             assertEquals(2, driver.created("buffer") - buffers, "constant memory of one leaf, one scratchpad");
             assertTrue(driver.created("kernel") - kernels <= 2, "the program's own check, and one loaded kernel");
-            return made;
+            return created;
         }
     }
 
@@ -172,14 +172,14 @@ class ResourcesTest {
         try (CompositeHandle handle = handle(top)) {
             assertEquals(8192 + 4096 + 8192, handle.primitive().scratchpadBytes());
             assertEquals(1, driver.created("buffer") - before, "one buffer for all");
-            Frame.SEEN.clear();
+            Frame.SCRATCHPADS.clear();
             handle.execute(Map.of());
             handle.execute(Map.of());
-            assertEquals(10, Frame.SEEN.size());
-            Set<DeviceBuffer> parts = new HashSet<>(Frame.SEEN);
+            assertEquals(10, Frame.SCRATCHPADS.size());
+            Set<DeviceBuffer> parts = new HashSet<>(Frame.SCRATCHPADS);
             assertEquals(5, parts.size(), "same ranges again; top, middle, small and large in it share a start; small in top");
             assertEquals(5, driver.calls("createSubBuffer"));
-            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1), Frame.SEEN.get(2));
+            checkApart(Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1), Frame.SCRATCHPADS.get(2));
         }
     }
 
@@ -207,12 +207,12 @@ class ResourcesTest {
         CompositeDescriptor<Frame> frame = frame("alone", 64);
         composites.primitive(EngineSet.of(engine), frame);
         assertEquals(0, driver.alive("buffer"), "a primitive in the cache has none");
-        Frame.SEEN.clear();
+        Frame.SCRATCHPADS.clear();
         try (CompositeHandle first = handle(frame); CompositeHandle second = handle(frame)) {
             assertEquals(2, driver.alive("buffer"));
             first.execute(Map.of());
             second.execute(Map.of());
-            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1));
+            checkApart(Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1));
         }
         assertEquals(0, driver.alive("buffer"));
         try (CompositeHandle none = handle(Reorder.descriptor(engine.target(), 4, 4))) {

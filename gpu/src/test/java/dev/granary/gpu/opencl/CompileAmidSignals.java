@@ -21,13 +21,13 @@ public final class CompileAmidSignals {
     public static void main(String[] arguments) throws Exception {
         int times = Integer.parseInt(arguments[0]);
         long pauseMillis = Long.parseLong(arguments[1]);
-        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicBoolean isDone = new AtomicBoolean();
         Box[] boxes = {new Box(), null};
         for (int i = 0; i < 100_000; i++) {
             seen += read(boxes[0]); // until it is compiled: the interpreter checks for null before it reads
         }
         Thread nulls = Thread.ofPlatform().start(() -> {
-            while (!isOver.get()) {
+            while (!isDone.get()) {
                 seen += read(boxes[1]);
                 pause(pauseMillis);
             }
@@ -41,7 +41,7 @@ public final class CompileAmidSignals {
         } catch (CompileException e) {
             System.out.println("failed=" + e.getMessage());
         } finally {
-            isOver.set(true);
+            isDone.set(true);
             nulls.join();
         }
         System.out.println("nulls=" + seen);

@@ -136,12 +136,12 @@ class OpenClConstantsTest {
     @Test
     @DisplayName("M15 8 threads request a missing key: the packing kernel runs once, and all use the result")
     void threads() throws Exception {
-        AtomicInteger makings = new AtomicInteger();
+        AtomicInteger computations = new AtomicInteger();
         try (OpenClKernels packing = load(engine, "pack"); ExecutorService threads = Executors.newFixedThreadPool(8)) {
             Callable<Boolean> use = () -> {
                 try (OpenClKernels own = load(engine, "add");
                         ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
-                            makings.incrementAndGet();
+                            computations.incrementAndGet();
                             return pack(engine, packing, 3);
                         })) {
                     check(engine, own, "add", weights.buffer(), 3);
@@ -152,7 +152,7 @@ class OpenClConstantsTest {
                 assertTrue(done.get());
             }
         }
-        assertEquals(1, makings.get());
+        assertEquals(1, computations.get());
         assertEquals(1, buffers());
     }
 

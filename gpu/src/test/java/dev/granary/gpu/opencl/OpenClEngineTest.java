@@ -78,13 +78,13 @@ class OpenClEngineTest {
     @Test
     @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are refused before any driver call")
     void refusedBeforeTheDriver() {
-        KernelDescriptor good = sample().build();
+        KernelDescriptor descriptor = sample().build();
         KernelDescriptor uncacheable = sample().options("-I/tmp").build();
         KernelBinaries one = KernelBinaries.of(new byte[] {1, 2, 3});
-        assertThrows(RestoreException.class, () -> engine.create(good, one, BinaryKind.PRIMITIVE));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.none(), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, one, BinaryKind.PRIMITIVE));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.none(), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
         RestoreException empty = assertThrows(RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
         assertTrue(String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"), empty.getMessage());
         KernelDescriptor foreign = SampleKernels.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
@@ -150,13 +150,13 @@ class OpenClEngineTest {
     @DisplayName("N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and the binaries are taken anew")
     void recompiled() throws Exception {
         OpenClPrimitive compiled = engine.create(sample().build());
-        SpyBinding degraded = new SpyBinding() {
+        SpyBinding recompiling = new SpyBinding() {
             @Override
             String buildLog(long program, long device) {
                 return "warning: [-Wrecompiled-from-ir] device code did not fit";
             }
         };
-        try (OpenClEngine other = OpenClEngine.open(engine.device(), degraded)) {
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling)) {
             OpenClPrimitive again =
                     other.create(compiled.descriptor(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RECOMPILED, again.origin());
@@ -164,7 +164,7 @@ class OpenClEngineTest {
             again.onBinariesComplete(complete::incrementAndGet);
             assertEquals(1, complete.get());
             assertFalse(again.getBinaries(BinaryKind.KERNEL).isEmpty());
-            assertEquals(1, degraded.count("programBinary"));
+            assertEquals(1, recompiling.count("programBinary"));
         }
     }
 

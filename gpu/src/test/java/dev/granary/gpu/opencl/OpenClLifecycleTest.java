@@ -150,18 +150,18 @@ class OpenClLifecycleTest {
      * Binding that closes a buffer in another thread after a native call has got the handle and
      * before it begins.
      */
-    private static final class Closing extends SpyBinding {
-        private volatile Runnable closing = () -> {};
-        private volatile int aliveMeanwhile;
+    private static final class ClosingBinding extends SpyBinding {
+        private volatile Runnable action = () -> {};
+        private volatile int buffersInUse;
 
         private void closeNow() {
-            Thread other = Thread.ofPlatform().start(closing);
+            Thread other = Thread.ofPlatform().start(action);
             try {
                 other.join();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
-            aliveMeanwhile = buffers();
+            buffersInUse = buffers();
         }
 
         int buffers() {
@@ -196,7 +196,7 @@ class OpenClLifecycleTest {
     @Test
     @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is released afterwards, once")
     void closedInUse() throws Exception {
-        Closing binding = new Closing();
+        ClosingBinding binding = new ClosingBinding();
         try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), binding)) {
             OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
             List<Consumer<OpenClBuffer>> uses = List.of(
@@ -206,15 +206,15 @@ class OpenClLifecycleTest {
                     buffer -> buffer.slice(0, 8192).close());
             for (Consumer<OpenClBuffer> use : uses) {
                 OpenClBuffer buffer = engine.buffer(16384);
-                binding.closing = buffer::close;
+                binding.action = buffer::close;
                 use.accept(buffer);
-                assertEquals(1, binding.aliveMeanwhile, "freed in use");
-                assertEquals(0, binding.buffers(), "not freed afterwards");
-                binding.closing = () -> {};
+                assertEquals(1, binding.buffersInUse, "released in use");
+                assertEquals(0, binding.buffers(), "not released afterwards");
+                binding.action = () -> {};
                 assertThrows(IllegalStateException.class, () -> use.accept(buffer));
                 buffer.close();
             }
-            binding.closing = () -> {};
+            binding.action = () -> {};
             OpenClBuffer refused = engine.buffer(16);
             assertThrows(IllegalArgumentException.class, () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
             refused.close();
@@ -229,13 +229,13 @@ class OpenClLifecycleTest {
                 held.close();
                 assertEquals(0, binding.buffers(), "the refused launch does not hold it");
 
-                OpenClBuffer asked = engine.buffer(16);
-                binding.closing = () -> {
-                    asked.close();
-                    assertThrows(IllegalStateException.class, () -> asked.slice(0, 4));
+                OpenClBuffer closedEarly = engine.buffer(16);
+                binding.action = () -> {
+                    closedEarly.close();
+                    assertThrows(IllegalStateException.class, () -> closedEarly.slice(0, 4));
                 };
-                more.launch("two", Geometry.of(4).local(4), asked, 1);
-                assertEquals(1, binding.aliveMeanwhile, "freed in use");
+                more.launch("two", Geometry.of(4).local(4), closedEarly, 1);
+                assertEquals(1, binding.buffersInUse, "released in use");
                 assertEquals(0, binding.buffers(), "a request for the closed buffer does not hold it");
             }
         }
