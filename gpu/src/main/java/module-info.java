@@ -1,4 +1,4 @@
-/** Engines: what compiles kernels, takes binaries and restores them. OpenCL through LWJGL. */
+/** GPU engines that compile kernels, take their binaries and restore them: OpenCL through LWJGL. */
 module dev.granary.gpu {
     requires transitive dev.granary.cache;
     requires org.lwjgl;

@@ -175,7 +175,7 @@ class CompositeLookupTest {
     @Test
     @DisplayName("What has to be compiled once more, since the driver hands out no binaries, is counted")
     void compiledAgain() throws Exception {
-        driver.mute();
+        driver.withholdBinaries();
         try (Granary granary = node.open()) {
             for (int i = 0; i < 4; i++) {
                 try (OpenClEngine engine = driver.open()) {

@@ -4,78 +4,88 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Compiler options as tokens, in one spelling: {@code -D X} becomes {@code -DX}, so that a list and a string of the same options are
- * equal. Quotes of both kinds group words, as in a shell; a backslash is a character like any other, since drivers know no escapes. Between
- * options there is white space of ASCII, as for drivers. The order stays: a later option may override an earlier one.
+ * Parser and formatter of compiler options as tokens in one normal form.
+ *
+ * <p>{@code -D X} becomes {@code -DX}, so that a list and a string of the same options are equal.
+ * Quotes of both kinds group words, as in a shell. A backslash has no special meaning, since
+ * drivers do not support escapes. ASCII white space separates options. The order is kept, since a
+ * later option may override an earlier one.
  */
 public final class BuildOptions {
     private static final List<String> WITH_SEPARATE_VALUE = List.of("-D", "-I", "-U", "-include");
-    private static final String BLANKS = " \t\n\013\f\r";
+    private static final String WHITE_SPACE = " \t\n\013\f\r";
 
     private BuildOptions() {}
 
     /**
-     * The tokens of an option string.
+     * Returns the tokens of an option string.
      *
-     * @throws IllegalArgumentException if a quote is not closed, an option is empty, or a value is missing or empty
+     * @throws IllegalArgumentException if a quote is not closed, an option is empty, or a value is
+     *     missing or empty
      */
     public static List<String> parse(String options) {
         return joinValues(split(options));
     }
 
-    /** The inverse of {@link #parse}: the text of {@code tokens} that parses to them again. */
+    /** Returns the text of {@code tokens}: the inverse of {@link #parse}. */
     public static String format(List<String> tokens) {
         return String.join(" ", tokens.stream().map(BuildOptions::quoted).toList());
     }
 
     /**
-     * The tokens as {@code clBuildProgram} takes them. Values with white space stand between double quotes, the only ones that drivers know; PoCL
-     * has no spelling for a double quote inside a value and drops it.
+     * Returns the option string for {@code clBuildProgram}. Values with white space are enclosed in
+     * double quotes, the only quotes that drivers support. PoCL drops a double quote inside a
+     * value.
      */
     static String forDriver(List<String> tokens) {
-        return String.join(" ", tokens.stream().map(BuildOptions::spaced).toList());
+        return String.join(" ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
     }
 
-    private static String spaced(String token) {
-        int value = beforeValue(token);
-        return hasBlank(token) ? token.substring(0, value) + '"' + token.substring(value) + '"' : token;
+    private static String quotedForDriver(String token) {
+        int value = valueStart(token);
+        return hasWhiteSpace(token) ? token.substring(0, value) + '"' + token.substring(value) + '"' : token;
     }
 
-    /** Double quotes stand between single ones, and all else that needs quotes between double ones. */
+    /**
+     * Encloses double quotes in single quotes, and other text that needs quotes in double quotes.
+     */
     private static String quoted(String token) {
-        if (!token.isEmpty() && !hasBlank(token) && token.indexOf('"') < 0 && token.indexOf('\'') < 0) {
+        if (!token.isEmpty() && !hasWhiteSpace(token) && token.indexOf('"') < 0 && token.indexOf('\'') < 0) {
             return token;
         }
-        int at = beforeValue(token);
-        StringBuilder text = new StringBuilder(token.substring(0, at));
+        int position = valueStart(token);
+        StringBuilder text = new StringBuilder(token.substring(0, position));
         do {
-            char quote = at < token.length() && token.charAt(at) == '"' ? '\'' : '"';
-            int end = token.indexOf(quote, at);
-            text.append(quote).append(token, at, end < 0 ? token.length() : end).append(quote);
-            at = end < 0 ? token.length() : end;
-        } while (at < token.length());
+            char quote = position < token.length() && token.charAt(position) == '"' ? '\'' : '"';
+            int end = token.indexOf(quote, position);
+            text.append(quote).append(token, position, end < 0 ? token.length() : end).append(quote);
+            position = end < 0 ? token.length() : end;
+        } while (position < token.length());
         return text.toString();
     }
 
-    /** Where the quotes around a value begin, as in {@code -DX="a b"}: drivers look at an option's first characters. */
-    private static int beforeValue(String token) {
+    /**
+     * Returns the index at which the quoted value begins, as in {@code -DX="a b"}: drivers
+     * recognize an option by its first characters.
+     */
+    private static int valueStart(String token) {
         int equals = token.indexOf('=');
         int value = equals >= 0 ? equals + 1 : Math.min(2, token.length());
         for (int i = 0; i < value; i++) {
             char c = token.charAt(i);
-            if (isBlank(c) || c == '"' || c == '\'') {
+            if (isWhiteSpace(c) || c == '"' || c == '\'') {
                 return i;
             }
         }
         return value;
     }
 
-    private static boolean hasBlank(String token) {
-        return token.chars().anyMatch(BuildOptions::isBlank);
+    private static boolean hasWhiteSpace(String token) {
+        return token.chars().anyMatch(BuildOptions::isWhiteSpace);
     }
 
-    private static boolean isBlank(int c) {
-        return BLANKS.indexOf(c) >= 0;
+    private static boolean isWhiteSpace(int c) {
+        return WHITE_SPACE.indexOf(c) >= 0;
     }
 
     private static List<String> split(String options) {
@@ -92,7 +102,7 @@ public final class BuildOptions {
             } else if (c == '"' || c == '\'') {
                 quote = c;
                 inToken = true;
-            } else if (!isBlank(c)) {
+            } else if (!isWhiteSpace(c)) {
                 token.append(c);
                 inToken = true;
             } else if (inToken) {
@@ -111,9 +121,10 @@ public final class BuildOptions {
     }
 
     /**
-     * The tokens in the spelling of {@link #parse}: an option and its value are one token.
+     * Returns the tokens in the normal form of {@link #parse}: an option and its value are one
+     * token.
      *
-     * @throws IllegalArgumentException if one is empty, or a value is missing
+     * @throws IllegalArgumentException if a token is empty or a value is missing
      */
     static List<String> joinValues(List<String> tokens) {
         if (tokens.stream().anyMatch(String::isEmpty)) {

@@ -11,24 +11,25 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The environment variables that change what a driver compiles, as far as they are set: they are inputs of the compiler like any option.
- * Immutable.
+ * The environment variables that change the output of a driver's compiler. They are compiler
+ * inputs, like options. Immutable.
  *
- * <p>Of a driver's own names all count, unless they are known to change nothing but caches, logs, threads or devices: what a later version
- * of the driver adds then separates ids that could be shared, and never the other way round.
+ * <p>All variables with a prefix of the driver count, except those known to affect only caches,
+ * logs, threads or devices. An unknown variable of a later driver version can therefore separate
+ * ids needlessly, but never merge them wrongly.
  *
- * @param variables name and value of each that counts
- * @param unseen why the key cannot see what the environment changes; empty where it can
+ * @param variables name and value of each variable that counts
+ * @param untracked the reason why the key cannot cover the environment; empty if it can
  */
-record CompilerEnvironment(NavigableMap<String, String> variables, Optional<String> unseen) {
-    /** Intel's driver reads any of its hundreds of keys from variables without a common name when this is set. */
+record CompilerEnvironment(NavigableMap<String, String> variables, Optional<String> untracked) {
+    /** If set, Intel's driver reads hundreds of settings from variables without a common prefix. */
     private static final String INTEL_DEBUG_KEYS = "NEOReadDebugKeys";
 
     /**
-     * The variables of one family of drivers.
+     * The variables of one driver family.
      *
-     * @param prefixes what the names of those that count begin with
-     * @param harmless names with such a beginning that do not count
+     * @param prefixes the prefixes of the variables that count
+     * @param harmless variables with such a prefix that do not count
      */
     private record Family(List<String> prefixes, Set<String> harmless) {
         boolean counts(String name) {
@@ -54,19 +55,22 @@ record CompilerEnvironment(NavigableMap<String, String> variables, Optional<Stri
 
     private static final Family MESA = new Family(List.of("CLOVER_EXTRA_", "RUSTICL_"), Set.of("RUSTICL_DEVICE_TYPE", "RUSTICL_ENABLE"));
 
-    private static final Map<String, CompilerEnvironment> OF_PROCESS = new ConcurrentHashMap<>(); // by vendor; the environment does not change
+    private static final Map<String, CompilerEnvironment> PROCESS_ENVIRONMENTS = new ConcurrentHashMap<>(); // by vendor; constant for a process
 
     /** Copies the map. */
     CompilerEnvironment {
         variables = Collections.unmodifiableNavigableMap(new TreeMap<>(variables));
     }
 
-    /** The environment of this process, as it was started. */
+    /** Returns the environment that this process was started with. */
     static CompilerEnvironment ofProcess(Target target) {
-        return OF_PROCESS.computeIfAbsent(target.vendor(), _ -> of(target, System.getenv()));
+        return PROCESS_ENVIRONMENTS.computeIfAbsent(target.vendor(), _ -> of(target, System.getenv()));
     }
 
-    /** What {@code environment} has for the driver of {@code target}; for a driver that is not known, what it has for any. */
+    /**
+     * Returns the variables of {@code environment} that the driver of {@code target} reads. For an
+     * unknown driver, the variables of all families count.
+     */
     static CompilerEnvironment of(Target target, Map<String, String> environment) {
         List<Family> families = switch (target.vendor()) {
             case DriverTraits.POCL -> List.of(POCL);
@@ -81,10 +85,10 @@ record CompilerEnvironment(NavigableMap<String, String> variables, Optional<Stri
             }
         });
         String debug = environment.getOrDefault(INTEL_DEBUG_KEYS, "0");
-        boolean isUnseen = families.contains(INTEL) && !debug.isBlank() && !debug.equals("0");
-        return new CompilerEnvironment(found, isUnseen
+        boolean isUntracked = families.contains(INTEL) && !debug.isBlank() && !debug.equals("0");
+        return new CompilerEnvironment(found, isUntracked
                 ? Optional.of("the environment variable " + INTEL_DEBUG_KEYS + "=" + debug
-                        + " lets other variables change what the driver compiles: unset it, or give an extra digest")
+                        + " lets other variables change the compiled code: unset it, or give an extra digest")
                 : Optional.empty());
     }
 }

@@ -3,11 +3,13 @@ package dev.granary.gpu;
 import java.lang.foreign.MemorySegment;
 
 /**
- * A piece of an engine's device memory. Transfers block until they are done. Not thread-safe. Closed with its engine, if not before; what
- * is called afterwards is an {@link IllegalStateException}.
+ * A buffer in an engine's device memory. Transfers block until they are complete. Not thread-safe.
+ *
+ * <p>Closing the engine closes its buffers. Methods of a closed buffer throw
+ * {@link IllegalStateException}.
  */
 public interface DeviceBuffer extends AutoCloseable {
-    /** The size in bytes. */
+    /** Returns the size in bytes. */
     long byteSize();
 
     /**
@@ -25,10 +27,13 @@ public interface DeviceBuffer extends AutoCloseable {
     void writeFrom(MemorySegment from);
 
     /**
-     * A part of this buffer as a buffer of its own: the same memory. It must be closed too.
+     * Returns a part of this buffer as a buffer that shares its memory. The caller must close it
+     * too.
      *
-     * @param offset where it starts, in bytes; a multiple of what the device aligns memory to, which 4,096 always is
-     * @throws IllegalArgumentException if it is not inside this buffer, or this buffer is itself a part
+     * @param offset start of the part in bytes; a multiple of the device's memory alignment, such
+     *     as 4,096
+     * @throws IllegalArgumentException if the range is not inside this buffer, or this buffer is
+     *     itself a slice
      */
     DeviceBuffer slice(long offset, long bytes);
 

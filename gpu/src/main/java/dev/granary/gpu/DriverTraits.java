@@ -3,28 +3,31 @@ package dev.granary.gpu;
 import dev.granary.cache.Target;
 
 /**
- * What a driver is known to do with binaries.
+ * Known properties of how a driver compiles.
  *
- * @param moment when its compiler runs
+ * @param moment when the driver's compiler runs
  */
 public record DriverTraits(Moment moment) {
-    /** When a driver compiles. */
+    /** The time at which a driver compiles. */
     public enum Moment {
-        /** All at once, when the program is built. */
+        /** The whole program when it is built. */
         BUILD,
-        /** The rest at a kernel's first launch, specialised by the launch geometry. */
+        /** Part of a kernel at its first launch, specialized for the launch geometry. */
         LAUNCH
     }
 
-    /** PoCL's name as a vendor in targets. */
+    /** The vendor name of PoCL in targets. */
     public static final String POCL = "pocl";
 
-    /** What is known of the driver of {@code target}; a driver that nothing is known of compiles when it builds. */
+    /**
+     * Returns the traits of the driver of {@code target}; an unknown driver is taken to compile at
+     * build time.
+     */
     public static DriverTraits of(Target target) {
         return new DriverTraits(target.vendor().equals(POCL) ? Moment.LAUNCH : Moment.BUILD);
     }
 
-    /** True where a binary covers only the geometries that were launched before it was taken. */
+    /** Returns true if a binary covers only the geometries launched before it was taken. */
     public boolean compilesAtLaunch() {
         return moment == Moment.LAUNCH;
     }

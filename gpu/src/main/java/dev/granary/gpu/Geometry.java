@@ -5,10 +5,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The size of a launch: work-items in each of one to three dimensions, and work-items of a group.
+ * The size of a launch in one to three dimensions: global work-items, and work-items per
+ * work-group.
  *
- * @param global work-items in all, per dimension
- * @param local work-items of one group, per dimension; empty where the driver may choose
+ * @param global the number of work-items per dimension
+ * @param local the number of work-items of a work-group per dimension; empty if the driver chooses
  */
 public record Geometry(List<Long> global, List<Long> local) {
     private static final int MAX_DIMENSIONS = 3;
@@ -16,8 +17,8 @@ public record Geometry(List<Long> global, List<Long> local) {
     /**
      * Checks the sizes.
      *
-     * @throws IllegalArgumentException if there are not one to three dimensions, a size is not positive, or local sizes are given that
-     *     do not match the dimensions
+     * @throws IllegalArgumentException if there are not one to three dimensions, a size is not
+     *     positive, or the local sizes do not match the dimensions
      */
     public Geometry {
         global = List.copyOf(global);
@@ -35,22 +36,25 @@ public record Geometry(List<Long> global, List<Long> local) {
         }
     }
 
-    /** A launch of that many work-items whose groups the driver chooses. */
+    /** Returns a geometry of that many work-items, with work-group sizes chosen by the driver. */
     public static Geometry of(long... global) {
         return new Geometry(boxed(global), List.of());
     }
 
-    /** The same launch with groups of that size. */
+    /** Returns this geometry with work-groups of that size. */
     public Geometry local(long... size) {
         return new Geometry(global, boxed(size));
     }
 
-    /** The number of dimensions, 1 to 3. */
+    /** Returns the number of dimensions, 1 to 3. */
     public int dimensions() {
         return global.size();
     }
 
-    /** Such as {@code 256x256/16x16}; {@code /*} where the driver chooses. */
+    /**
+     * Returns a text such as {@code 256x256/16x16}; {@code /*} if the driver chooses the local
+     * size.
+     */
     @Override
     public String toString() {
         return text(global) + "/" + (local.isEmpty() ? "*" : text(local));

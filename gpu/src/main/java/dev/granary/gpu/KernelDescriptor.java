@@ -19,19 +19,24 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything that decides what a program of kernels compiles to: sources, headers with their content, options, entry points, announced
- * launches, an extra digest, a user tag, the target, and those environment variables of this process that change what its driver compiles.
- * Immutable; compared by these, its hash computed once.
+ * Descriptor of a program of kernels: all inputs that decide what it compiles to. They are sources,
+ * headers with their content, options, entry points, announced launches, an extra digest, a user
+ * tag and the target. Environment variables that affect the driver's compiler are inputs as well.
+ * Immutable; compared by value, with a cached hash code.
  *
- * <p>Line endings count as {@code \n}. Of files only the places of headers relative to the source enter. What the key cannot
- * see makes the descriptor not cacheable (its {@link #getId()} is empty and says why) unless {@link Builder#extraDigest} vouches for it: an
- * {@code -I} directory, an include whose name a macro makes, a line that compilers read in different ways, an included file that the compiler
- * would find in the working directory, the time of the build.
+ * <p>Line endings are normalized to {@code \n}. Of file names, only the paths of headers relative
+ * to the source enter the key.
+ *
+ * <p>An input that the key cannot cover makes the descriptor not cacheable: {@link #getId()} is
+ * then empty and gives the reason. Such inputs are an {@code -I} directory, an include whose name a
+ * macro makes, and a line that compilers read differently. So are an included file that the
+ * compiler would find in the working directory, and the build time. {@link Builder#extraDigest}
+ * makes such a descriptor cacheable.
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
-    private static final int READABLE_HEADERS = 4;
+    private static final int MAX_READABLE_HEADERS = 4;
 
-    /** Stands in keys for {@link Builder#everyFileListed}; fixed for ever. */
+    /** Represents {@link Builder#everyFileListed} in keys; must never change. */
     private static final String EVERY_FILE = "every file of the include directories is a header";
 
     private final String name;
@@ -47,32 +52,33 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     private final String tag;
     private final CompilerEnvironment environment;
     private final int hash;
-    private @Nullable Id id; // computed at first use; a race computes it twice, to the same value
+    private @Nullable Id id; // computed at first use; a race computes it twice, with the same result
 
-    private KernelDescriptor(Builder from) {
-        name = from.name;
-        target = from.target;
-        sources = List.copyOf(from.sources);
-        headers = Collections.unmodifiableNavigableMap(new TreeMap<>(from.headers));
-        includeDirectories = List.copyOf(from.includeDirectories);
-        options = List.copyOf(from.options);
-        entries = Collections.unmodifiableSortedSet(new TreeSet<>(from.entries));
+    private KernelDescriptor(Builder builder) {
+        name = builder.name;
+        target = builder.target;
+        sources = List.copyOf(builder.sources);
+        headers = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.headers));
+        includeDirectories = List.copyOf(builder.includeDirectories);
+        options = List.copyOf(builder.options);
+        entries = Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
         launches = Collections.unmodifiableSortedSet(
-                DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(from.launches) : new TreeSet<>());
-        areFilesListed = from.areFilesListed;
-        extraDigest = from.extraDigest;
-        tag = from.tag;
-        environment = from.environment.map(chosen -> CompilerEnvironment.of(target, chosen)).orElseGet(() -> CompilerEnvironment.ofProcess(target));
+                DriverTraits.of(target).compilesAtLaunch() ? new TreeSet<>(builder.launches) : new TreeSet<>());
+        areFilesListed = builder.areFilesListed;
+        extraDigest = builder.extraDigest;
+        tag = builder.tag;
+        environment = builder.environment.map(chosen -> CompilerEnvironment.of(target, chosen))
+                .orElseGet(() -> CompilerEnvironment.ofProcess(target));
         hash = List.of(target, sources, headers, includeDirectories, options, entries, launches, areFilesListed, extraDigest, tag, environment)
                 .hashCode();
     }
 
-    /** Starts a descriptor; {@code name} is for people and does not enter the id. */
+    /** Returns a new builder; {@code name} is for display only and does not enter the id. */
     public static Builder builder(Target target, String name) {
         return new Builder(target, name);
     }
 
-    /** Collects what is compiled. Not thread-safe. */
+    /** Builder of descriptors. Not thread-safe. */
     public static final class Builder {
         private final Target target;
         private final String name;
@@ -85,105 +91,114 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private boolean areFilesListed;
         private String extraDigest = "";
         private String tag = "";
-        private Optional<Map<String, String>> environment = Optional.empty(); // that of the process
+        private Optional<Map<String, String>> environment = Optional.empty(); // default: that of the process
 
         private Builder(Target target, String name) {
             this.target = target;
             this.name = name;
         }
 
-        /** Adds a source text. Several are compiled as one program, in order. */
+        /** Adds a source text. Several texts are compiled as one program, in order. */
         public Builder source(String text) {
             sources.add(normalized(text));
             return this;
         }
 
         /**
-         * Adds a header at its place relative to the source: {@code math.clh}, {@code sub/x.h}, {@code ../common/y.h}.
+         * Adds a header at a path relative to the source: {@code math.clh}, {@code sub/x.h},
+         * {@code ../common/y.h}.
          *
-         * @throws IllegalArgumentException if the place is empty or absolute
+         * @throws IllegalArgumentException if the path is empty or absolute
          */
-        public Builder header(String place, String text) {
-            headers.put(relative(place), normalized(text));
+        public Builder header(String path, String text) {
+            headers.put(relativePath(path), normalized(text));
             return this;
         }
 
         /**
-         * Lets headers be found in that directory as well, as {@code -I} does; its place is relative to the source. The source's own
-         * directory always comes first.
+         * Adds a directory in which headers are searched, as {@code -I} does; the path is relative
+         * to the source. The source's own directory always comes first.
          *
-         * @throws IllegalArgumentException if the place is empty or absolute
+         * @throws IllegalArgumentException if the path is empty or absolute
          */
-        public Builder includeDirectory(String place) {
-            includeDirectories.add(relative(place));
+        public Builder includeDirectory(String path) {
+            includeDirectories.add(relativePath(path));
             return this;
         }
 
         /**
          * Adds build options as one string, as {@code clBuildProgram} takes them.
          *
-         * @throws IllegalArgumentException if a quote is not closed, or an option is empty or lacks its value
+         * @throws IllegalArgumentException if a quote is not closed, or an option is empty or lacks
+         *     its value
          */
         public Builder options(String text) {
             return options(BuildOptions.parse(text));
         }
 
         /**
-         * Adds build options that are tokens already: what quotes a token has are characters of it.
+         * Adds build options as tokens. Quotes in a token are characters of it.
          *
-         * @throws IllegalArgumentException if one is empty or lacks its value
+         * @throws IllegalArgumentException if a token is empty or lacks its value
          */
         public Builder options(List<String> tokens) {
             options.addAll(BuildOptions.joinValues(tokens));
             return this;
         }
 
-        /** Names kernels that must exist; none means all of the program. */
+        /** Adds kernels that must exist; none means all kernels of the program. */
         public Builder entry(String... kernels) {
             entries.addAll(List.of(kernels));
             return this;
         }
 
-        /** Announces a launch of one kernel. It enters the id only where the driver compiles at launch. */
+        /**
+         * Announces a launch of one kernel. The launch enters the id only if the driver compiles at
+         * launch.
+         */
         public Builder launch(String kernel, Geometry geometry) {
             launches.add(new Launch(kernel, geometry));
             return this;
         }
 
-        /** Announces a launch of every kernel in this geometry. */
+        /** Announces a launch of every kernel with this geometry. */
         public Builder launch(Geometry geometry) {
             return launch(Launch.EVERY_KERNEL, geometry);
         }
 
         /**
-         * Tells that the headers hold all files of the source's directory and of the include directories. Then an include whose name a macro makes
-         * can find nothing else, and the descriptor is cacheable in spite of it.
+         * Declares that the headers include all files of the source's directory and of the include
+         * directories. An include whose name a macro makes then cannot find another file, and no
+         * longer prevents caching.
          */
         public Builder everyFileListed() {
             areFilesListed = true;
             return this;
         }
 
-        /** Vouches for inputs that the key cannot see: their digest, in any form, enters the id. */
+        /**
+         * Sets a digest of inputs that the key cannot cover. It may have any form, and enters the
+         * id.
+         */
         public Builder extraDigest(String digest) {
             extraDigest = digest;
             return this;
         }
 
-        /** Separates ids that would be equal otherwise: a text of the caller's that enters the id. */
+        /** Sets a text that enters the id, and separates ids that would otherwise be equal. */
         public Builder tag(String text) {
             tag = text;
             return this;
         }
 
-        /** Takes these for the environment variables of the process, in tests. */
+        /** Replaces the environment variables of the process, for tests. */
         Builder environment(Map<String, String> variables) {
             environment = Optional.of(variables);
             return this;
         }
 
         /**
-         * The descriptor.
+         * Returns the descriptor.
          *
          * @throws IllegalArgumentException if there is no source
          */
@@ -194,22 +209,22 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
             return new KernelDescriptor(this);
         }
 
-        private static String relative(String place) {
-            if (place.isEmpty() || place.startsWith("/") || place.indexOf('\0') >= 0) {
-                throw new IllegalArgumentException("The place of a header must be relative to the source, not '" + place + "'");
+        private static String relativePath(String path) {
+            if (path.isEmpty() || path.startsWith("/") || path.indexOf('\0') >= 0) {
+                throw new IllegalArgumentException("The path of a header must be relative to the source, not '" + path + "'");
             }
-            return place;
+            return path;
         }
     }
 
     @Override
     public Id getId() {
-        Id known = id;
-        if (known == null) {
-            known = makeId();
-            id = known;
+        Id cached = id;
+        if (cached == null) {
+            cached = computeId();
+            id = cached;
         }
-        return known;
+        return cached;
     }
 
     @Override
@@ -222,32 +237,32 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return name;
     }
 
-    /** The source texts, in order, with {@code \n} as line ending. */
+    /** Returns the source texts in order, with {@code \n} as line ending. */
     public List<String> sources() {
         return sources;
     }
 
-    /** The directories that are searched after the source's own, relative to it. */
+    /** Returns the include directories searched after the source's own, relative to the source. */
     public List<String> includeDirectories() {
         return includeDirectories;
     }
 
-    /** The headers by their place relative to the source. */
+    /** Returns the headers by their path relative to the source. */
     public NavigableMap<String, String> headers() {
         return headers;
     }
 
-    /** The options as one string, in the spelling that drivers take. */
+    /** Returns the options as one string, as drivers take them. */
     public String options() {
         return BuildOptions.forDriver(options);
     }
 
-    /** The kernels that must exist; none means all. */
+    /** Returns the kernels that must exist; none means all. */
     public SortedSet<String> entries() {
         return entries;
     }
 
-    /** The announced launches; none where the driver does not compile at launch. */
+    /** Returns the announced launches; none if the driver does not compile at launch. */
     public SortedSet<Launch> launches() {
         return launches;
     }
@@ -265,8 +280,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
     }
 
     private String readableHeaders() {
-        String first = String.join(" ", headers.keySet().stream().limit(READABLE_HEADERS).toList());
-        return headers.size() <= READABLE_HEADERS ? first : first + " and " + (headers.size() - READABLE_HEADERS) + " more";
+        String first = String.join(" ", headers.keySet().stream().limit(MAX_READABLE_HEADERS).toList());
+        return headers.size() <= MAX_READABLE_HEADERS ? first : first + " and " + (headers.size() - MAX_READABLE_HEADERS) + " more";
     }
 
     @Override
@@ -297,16 +312,16 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return name + " for " + target.name();
     }
 
-    private Id makeId() {
-        Optional<String> unseen =
-                extraDigest.isEmpty() ? environment.unseen().or(this::unseenInputs) : Optional.empty();
-        if (unseen.isPresent()) {
-            return Id.notCacheable(unseen.get());
+    private Id computeId() {
+        Optional<String> untracked =
+                extraDigest.isEmpty() ? environment.untracked().or(this::untrackedInputs) : Optional.empty();
+        if (untracked.isPresent()) {
+            return Id.notCacheable(untracked.get());
         }
         Id.Builder key = Id.builder(target).field("kind", "kernel-source");
         sources.forEach(text -> key.field("source", text));
-        // Headers by digest: a program may include megabytes, and the key is stored in every entry.
-        headers.forEach((place, text) -> key.field("header", place).field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
+        // Headers by digest: they may be megabytes, and the key is stored in every entry.
+        headers.forEach((path, text) -> key.field("header", path).field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
         includeDirectories.forEach(directory -> key.field("include-directory", directory));
         options.forEach(option -> key.field("option", option));
         entries.forEach(entry -> key.field("entry", entry));
@@ -321,7 +336,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return key.build();
     }
 
-    private Optional<String> unseenInputs() {
+    private Optional<String> untrackedInputs() {
         return new UntrackedInputs(Path.of("")).reason(sources, headers, options, areFilesListed);
     }
 

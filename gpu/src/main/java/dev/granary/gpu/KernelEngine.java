@@ -5,20 +5,21 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 
 /**
- * An engine that compiles programs of kernels and runs them: makes their resources, and device memory. Thread-safe.
+ * An engine that compiles programs of kernels, loads them for launches, and allocates device
+ * memory. Thread-safe.
  *
- * @param <P> the primitives it creates
+ * @param <P> the type of its primitives
  */
 public interface KernelEngine<P extends Primitive> extends Engine<KernelDescriptor, P> {
     /**
-     * Makes the resource that launches the primitive's kernels here. It does not compile, except where the primitive has no binaries or the
-     * driver refuses them, which {@link Primitive#onCompiledAgain} tells.
+     * Loads the primitive's kernels into this engine. It compiles only if the primitive has no
+     * binaries or the driver refuses them; {@link Primitive#onCompiledAgain} then reports it.
      *
-     * @throws RestoreException if the driver does not compile any more what it compiled before
+     * @throws RestoreException if the driver no longer compiles the program
      * @throws IllegalStateException if this engine is closed
      */
     LoadedKernels load(P primitive) throws RestoreException;
 
-    /** A buffer of that many bytes, its content undefined. */
+    /** Returns a new buffer of that many bytes, with undefined content. */
     DeviceBuffer buffer(long bytes);
 }

@@ -1,13 +1,13 @@
 package dev.granary.gpu;
 
 /**
- * A launch that a descriptor announces.
+ * A launch announced by a descriptor.
  *
- * @param kernel the kernel's name; {@link #EVERY_KERNEL} for all of the program
- * @param geometry its size
+ * @param kernel the kernel's name; {@link #EVERY_KERNEL} for all kernels of the program
+ * @param geometry the size of the launch
  */
 public record Launch(String kernel, Geometry geometry) implements Comparable<Launch> {
-    /** Stands for all kernels of the program. */
+    /** The name that means all kernels of the program. */
     public static final String EVERY_KERNEL = "*";
 
     /**
@@ -21,13 +21,13 @@ public record Launch(String kernel, Geometry geometry) implements Comparable<Lau
         }
     }
 
-    /** Such as {@code gemm@256x256/16x16}. */
+    /** Returns a text such as {@code gemm@256x256/16x16}. */
     @Override
     public String toString() {
         return kernel + "@" + geometry;
     }
 
-    /** By text: an order for keys and tables, no other meaning. */
+    /** Compares by text: an order for keys and tables without other meaning. */
     @Override
     public int compareTo(Launch other) {
         return toString().compareTo(other.toString());

@@ -1,22 +1,23 @@
 package dev.granary.gpu;
 
 /**
- * The kernels of one program, live in one engine: a resource. Held by the one who loaded them, freed by {@link #close()} or with the engine.
- * For one thread at a time: arguments are state of a kernel.
+ * The kernels of one program, loaded into one engine. They are released by {@link #close()} or with
+ * the engine. Not thread-safe: arguments are state of a kernel.
  */
 public interface LoadedKernels extends AutoCloseable {
-    /** Makes all kernels live now, which the first launch of each would do otherwise. */
-    void makeLive();
+    /** Creates all kernels now instead of at the first launch of each. */
+    void createKernels();
 
     /**
-     * Launches a kernel and waits until it has run.
+     * Launches a kernel and waits for its completion.
      *
-     * @param kernel its name
+     * @param kernel the kernel's name
      * @param geometry the size of the launch
-     * @param arguments one for each parameter: a {@link DeviceBuffer} of the same engine, an {@link Integer}, {@link Long}, {@link Float},
-     *     {@link Double}, or a piece of local memory as the engine has it
-     * @throws IllegalArgumentException for an argument of another type or another engine, or another number of arguments than the kernel
-     *     has
+     * @param arguments one for each parameter: a {@link DeviceBuffer} of the same engine, a number
+     *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), or the engine's local
+     *     memory
+     * @throws IllegalArgumentException if an argument has another type or belongs to another
+     *     engine, or the number of arguments is wrong
      * @throws IllegalStateException if these kernels, a buffer or the engine is closed
      */
     void launch(String kernel, Geometry geometry, Object... arguments);

@@ -1,4 +1,4 @@
-/** What all engines share: what is compiled, and how it is launched. */
+/** Kernel descriptors, launches and engine interfaces that all back-ends share. */
 @NullMarked
 package dev.granary.gpu;
 

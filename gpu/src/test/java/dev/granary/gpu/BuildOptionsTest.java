@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class BuildOptionsTest {
     @Test
-    @DisplayName("K5 options are tokens: blanks separate, quotes group, a value may stand apart")
+    @DisplayName("K5 options are tokens: white space separates, quotes group, a value may be separate")
     void tokens() {
         assertEquals(List.of("-DX=1", "-cl-mad-enable"), BuildOptions.parse(" -D X=1\t-cl-mad-enable\n"));
         assertEquals(List.of("-DX=a b", "-DY=c d", "-DZ=e f"), BuildOptions.parse("-DX=\"a b\" '-DY=c d' -D 'Z=e f'"));
@@ -27,14 +27,14 @@ class BuildOptionsTest {
     @ParameterizedTest
     @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b c\"", "\"''\"", "'\"'", "\"a b c\"", "-D 'A B'", "-DX=a\u3000b", "\u3000",
         "'\"'\"'\"'\"'", "'=\"' \" =\"", "-DS=\"'\"'\"'\"'\"", "-U A -I'a \"b'", "\u001cX"})
-    @DisplayName("F8 format is an inverse of parse, whatever quotes and blanks a token has")
+    @DisplayName("F8 format is the inverse of parse for any quotes and white space")
     void inverse(String options) {
         List<String> tokens = BuildOptions.parse(options);
         assertEquals(tokens, BuildOptions.parse(BuildOptions.format(tokens)), BuildOptions.format(tokens));
     }
 
     @Test
-    @DisplayName("F8 random options: what parse gives, format writes so that it parses to the same")
+    @DisplayName("F8 format is the inverse of parse for random options")
     void inverseOfRandomOptions() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         String letters = "-DIUX=ab'\"\\ \t\u3000";
@@ -53,27 +53,27 @@ class BuildOptionsTest {
     }
 
     @Test
-    @DisplayName("F8 a driver gets double quotes around white space and nothing else")
+    @DisplayName("F8 the driver's string has double quotes around white space and no others")
     void forDriver() {
         assertEquals("-DX=1 -DY=\"a b\" -DS=\"ab\" -I\"a dir\"", BuildOptions.forDriver(BuildOptions.parse("-DX=1 -DY='a b' -DS='\"ab\"' -I 'a dir'")));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-U \"\" -DFOO", "-I \"\"", "-D ''", "\"\"", "-DX '' -DY"})
-    @DisplayName("F6, F8 an empty option and an empty value are refused with a reason")
+    @DisplayName("F6, F8 an empty option or value is refused with a reason")
     void empty(String options) {
         assertTrue(message(options).contains("is empty"), message(options));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "-DX", "-DX=1 -DY=2", "-DX=\"a b\"", "-I\"a dir\"", "-cl-std=CL1.2 -Werror"})
-    @DisplayName("What is formatted parses to the same tokens, in the spelling that drivers take")
+    @DisplayName("Formatted tokens parse to the same tokens, in the spelling of drivers")
     void roundTrip(String options) {
         assertEquals(options, BuildOptions.format(BuildOptions.parse(options)));
     }
 
     @Test
-    @DisplayName("An open quote and a missing value stop at once, and the message says which")
+    @DisplayName("An open quote or a missing value is refused, with a message that names it")
     void refused() {
         assertTrue(message("-DX=\"a").contains("quote is not closed"));
         assertTrue(message("-DX -I").contains("-I needs a value"));

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A second JVM of a test: the same class path and flags, with other settings where asked. */
+/** A second JVM of a test, with the same class path and flags, and optionally other settings. */
 public final class Child {
     private static final long LIMIT_SECONDS = 600;
 
@@ -21,7 +21,7 @@ public final class Child {
     private final Map<String, String> environment;
     private final ProcessBuilder process;
 
-    /** A JVM that will run {@code main} with {@code directory} as working directory. */
+    /** Creates a JVM that will run {@code main} with {@code directory} as working directory. */
     public Child(Class<?> main, Path directory) {
         this.main = main;
         this.directory = directory;
@@ -37,13 +37,16 @@ public final class Child {
         return this;
     }
 
-    /** Adds a flag of the JVM. */
+    /** Adds a JVM flag. */
     public Child flag(String flag) {
         flags.add(flag);
         return this;
     }
 
-    /** Runs to the end; its output, both streams in one, in order. A line of one may begin in the middle of a line of the other. */
+    /**
+     * Runs to the end and returns both output streams as one, in order. A line of one stream may
+     * begin within a line of the other.
+     */
     public String run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=deny", "-XX:TieredStopAtLevel=1"));
@@ -65,7 +68,10 @@ public final class Child {
         return text;
     }
 
-    /** The text after {@code name=} in the child's output, wherever in its line: a driver may have been about to write there. */
+    /**
+     * Returns the text after {@code name=} in the child's output, anywhere in a line: a driver may
+     * have written before it.
+     */
     public static String value(String output, String name) {
         Matcher found = Pattern.compile("\\b" + Pattern.quote(name) + "=(.*)").matcher(output);
         if (!found.find()) {
@@ -75,10 +81,10 @@ public final class Child {
     }
 
     private static String absolute(String classPath) {
-        List<String> places = new ArrayList<>();
-        for (String place : classPath.split(System.getProperty("path.separator"))) {
-            places.add(Path.of(place).toAbsolutePath().toString());
+        List<String> entries = new ArrayList<>();
+        for (String entry : classPath.split(System.getProperty("path.separator"))) {
+            entries.add(Path.of(entry).toAbsolutePath().toString());
         }
-        return String.join(System.getProperty("path.separator"), places);
+        return String.join(System.getProperty("path.separator"), entries);
     }
 }

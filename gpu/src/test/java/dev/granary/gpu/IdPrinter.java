@@ -4,13 +4,13 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import java.util.HexFormat;
 
-/** Prints an id, for a test that compares it between processes. */
+/** Program that prints ids, for a test that compares them between processes. */
 public final class IdPrinter {
     static final Target LAZY = new Target(Backend.OPENCL, DriverTraits.POCL, "device", "driver");
 
     private IdPrinter() {}
 
-    /** Prints the id of a descriptor that uses every field, and those of two other drivers. */
+    /** Prints the id of a descriptor that uses every field, and the ids of two other drivers. */
     public static void main(String[] arguments) {
         System.out.println("id=" + hex(everyField()));
         for (String vendor : new String[] {"intel", "another vendor"}) {

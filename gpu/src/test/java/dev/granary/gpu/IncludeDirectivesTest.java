@@ -27,7 +27,7 @@ class IncludeDirectivesTest {
         "#incl\\\r\nude \"x\"", "#incl\\\rude \"x\"", "#include \\ \f\n \"x\"", "#incl\\\u000b\nude \"x\"", "\ufeff#include \"x\"", "\u00a0#\u3000include\u2003<x>",
         "#if __has_include\f(\"x\")\n#endif", "#if __has_include/**/(\"x\")\n#endif", "#if __has_include( /* ( */ <x>)\n#endif", "#ifdef __has_include\n#if __has_include(<x>)\n#endif\n#endif",
         "#if defined(__has_include) && __has_include(\"x\")\n#endif", "#/*\n*/include <x>", "#\0include\0\"x\"", "\0#if __has_include\0(\"x\")", "#warning it's\n#include <x>", "char* s = \"\\\"/*\";\n#include \"x\"\n/* */"})
-    @DisplayName("K7 a directive is found in every spelling, in skipped branches, and behind what only looks like a comment")
+    @DisplayName("K7 directives are found in any spelling, in skipped branches, and after text that only resembles a comment")
     void found(String source) {
         assertEquals(List.of("x"), names(source));
         assertFalse(IncludeDirectives.of(source).hasComputed());
@@ -37,14 +37,14 @@ class IncludeDirectivesTest {
     @ParameterizedTest
     @ValueSource(strings = {"// #include \"x\"", "/* \n#include \"x\"\n */", "/* a */ // b \\\n#include \"x\"", "int include;",
         "#define include 1", "printf(\"#include <x>\");", "#includes \"x\"", "/* never closed\n#include \"x\""})
-    @DisplayName("What is in a comment or in a literal is no directive")
+    @DisplayName("Directives in comments and literals are ignored")
     void notFound(String source) {
         assertEquals(new IncludeDirectives(Set.of(), false, Optional.empty()), IncludeDirectives.of(source));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"#include NAME", "# include /* x.h */ NAME(x)", "#if __has_include(NAME)", "#define HAS __has_include", "#include", "#include \"x", "#include <x", "#include \"\""})
-    @DisplayName("K7 a name that a macro makes is known to be there")
+    @DisplayName("K7 a name made by a macro is reported as computed")
     void computed(String source) {
         assertTrue(IncludeDirectives.of(source).hasComputed());
     }
@@ -52,7 +52,7 @@ class IncludeDirectivesTest {
     @ParameterizedTest
     @ValueSource(strings = {"??=include \"x\"", "a ??/\n", "#include \"x\0\"", "#include <a/*b>", "#include <a'b>", "#include \"a\\b\"", "#include \"a\\\"b\"", "R\"(\"/*)\"",
         "u8R\"(\")\"", "int a = 1'0;", "int a = 0x1'00 + \"'/*\";", "#warning see /* there\n#include \"x\"\n/* */", "#pragma mark - /*\n#include \"x\"\n/* */"})
-    @DisplayName("F5 a line that compilers, languages or branches read differently is unclear, with the reason")
+    @DisplayName("F5 a line that compilers, languages or branches read differently is unclear, with a reason")
     void unclear(String source) {
         assertFalse(IncludeDirectives.of(source).unclear().orElseThrow().isEmpty());
     }
@@ -65,19 +65,19 @@ class IncludeDirectivesTest {
     }
 
     @Test
-    @DisplayName("F12 on a line of openings that are never closed, the searches look at each character a few times at most")
+    @DisplayName("F12 on a line of many unclosed names, each character is searched only a few times")
     void longLine() {
         for (String part : List.of("__has_include(<", "__has_include(\"", "__has_include(\"__has_include(<", "__has_include(\"__has_include(", "#include <", "\\ ", "'", "/*", "__has_include /", "defined(")) {
             for (String lines : List.of(part.repeat(3000), (part.repeat(1000) + "\n").repeat(3))) {
                 PreprocessedText read = PreprocessedText.of(lines);
                 assertTrue(read.names().size() <= 1, part);
-                assertTrue(read.searched() <= 3L * lines.length(), () -> part + ": " + read.searched() + " of " + lines.length());
+                assertTrue(read.searchedCharacters() <= 3L * lines.length(), () -> part + ": " + read.searchedCharacters() + " of " + lines.length());
             }
         }
     }
 
     @Test
-    @DisplayName("Names come in order of appearance, each once")
+    @DisplayName("Names are unique and in order of appearance")
     void order() {
         assertEquals(List.of("z", "a/b", "../c"), names("#include <z>\n#include \"a/b\"\n#include \"z\"\n#include \"../c\""));
     }

@@ -17,8 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Compares the includes that a descriptor sees with those of clang's preprocessor. Random sources are preprocessed twice: with all headers
- * there, and with only those that {@link IncludeDirectives} names. Any difference is a file that the compiler reads and the id does not hold.
+ * Comparison of the includes of a descriptor with those of clang's preprocessor. Random sources are
+ * preprocessed twice: with all headers, and with only those named by {@link IncludeDirectives}. A
+ * difference is a file that the compiler reads and the id does not cover.
  */
 class IncludesAgainstClangTest {
     private static final int RUNS = Integer.getInteger("granary.fuzz.clang.runs", 5);
@@ -31,7 +32,10 @@ class IncludesAgainstClangTest {
             "#define Q __has_include\n", "#include H\n", "#warning ", "#pragma mark ", "#pragma once\n", "??=", "??/", "??/\n", "x", "defined ", "\\", "<", ">", "#line 3 \"q\"\n",
             "#ident \"x\"\n", "_Pragma(\"once\")", "##", "#define F(x) x\n", "F(", "it's", "/", "*");
 
-    /** Sources with which an earlier scan by regular expressions named fewer headers than clang reads; random ones meet these too rarely. */
+    /**
+     * Sources for which an earlier scan by regular expressions missed headers; random sources are
+     * rarely like them.
+     */
     private static final List<String> KNOWN = List.of("#incl\\\f\nude \"a\"\n", "#incl\\\013\nude \"a\"\n", "#\0include \"a\"\n", "\0#include \"a\"\n",
             "#if __has_include\f(\"a\")\nYES\n#endif\n", "\ufeff#include \"a\"\n", "#warning /*\n#include \"a\"\n/* */\n", "#pragma mark /*\n#include \"a\"\n/* */\n",
             "#include <c//d>\n");
@@ -53,7 +57,9 @@ class IncludesAgainstClangTest {
         return made;
     }
 
-    /** What clang's preprocessor makes of {@code source}; with the error output where it refuses it. */
+    /**
+     * Returns the output of clang's preprocessor; with the error output if it refuses the source.
+     */
     private String preprocessed(String source, Path headers, String language) throws IOException, InterruptedException {
         Path file = Files.writeString(directory.resolve("source.cl"), source);
         Path out = directory.resolve("out");
@@ -78,7 +84,7 @@ class IncludesAgainstClangTest {
         for (int parts = random.nextInt(1, 14); parts > 0; parts--) {
             text.append(PARTS.get(random.nextInt(PARTS.size())));
         }
-        // Behind it, an include that is lost where the scan believes itself in a comment, and what closes that comment.
+        // An include that is lost if the scan assumes a comment, and the end of that comment.
         return text.append(random.nextBoolean() ? "\n#include <i>\n" : "\n").append(random.nextBoolean() ? "/* */\n" : "").toString();
     }
 
@@ -91,7 +97,7 @@ class IncludesAgainstClangTest {
         List<String> named = HEADERS.stream().filter(header -> directives.names().stream().anyMatch(name -> Path.of(name.replace("\0", "")).normalize().equals(Path.of(header)))).toList();
         String whole = preprocessed(given, all, language);
         if (whole.startsWith("refused")) {
-            return false; // nothing is stored of what does not compile
+            return false; // a source that does not compile is never stored
         }
         if (named.size() < HEADERS.size()) {
             Path some = headers("some" + Math.floorMod(String.join("|", named).hashCode(), Integer.MAX_VALUE), named);
@@ -108,8 +114,8 @@ class IncludesAgainstClangTest {
     }
 
     @Test
-    @DisplayName("F5 the directives that were found to be unseen are seen, or the source is known to be unclear")
-    void known() throws Exception {
+    @DisplayName("F5 includes that an earlier scan missed are found, or the source is unclear")
+    void knownSources() throws Exception {
         assumeTrue(isClangInstalled(), "clang is not installed");
         Path all = all();
         int seen = 0;
@@ -120,7 +126,7 @@ class IncludesAgainstClangTest {
     }
 
     @Test
-    @DisplayName("F5 a header that clang reads is among the names, or the source is known to be unclear")
+    @DisplayName("F5 each header that clang reads is among the names, or the source is unclear")
     void random() throws Exception {
         assumeTrue(isClangInstalled(), "clang is not installed");
         SplittableRandom random = TestSeed.random(getClass().getName());

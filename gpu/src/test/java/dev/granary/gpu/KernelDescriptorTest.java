@@ -52,25 +52,25 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 the same descriptor has the same bytes in many threads")
+    @DisplayName("K1 equal descriptors have equal id bytes in all threads")
     void sameInThreads() throws Exception {
         KernelDescriptor shared = IdPrinter.everyField();
         try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
-            List<Callable<String>> asks = new ArrayList<>();
+            List<Callable<String>> calls = new ArrayList<>();
             for (int i = 0; i < 64; i++) {
-                asks.add(() -> IdPrinter.hex(shared));
-                asks.add(() -> IdPrinter.hex(IdPrinter.everyField()));
+                calls.add(() -> IdPrinter.hex(shared));
+                calls.add(() -> IdPrinter.hex(IdPrinter.everyField()));
             }
             Set<String> ids = new HashSet<>();
-            for (Future<String> answer : threads.invokeAll(asks)) {
-                ids.add(answer.get());
+            for (Future<String> hex : threads.invokeAll(calls)) {
+                ids.add(hex.get());
             }
             assertEquals(Set.of(IdPrinter.hex(IdPrinter.everyField())), ids);
         }
     }
 
     @Test
-    @DisplayName("K1 K12 the same bytes in a JVM with another directory, locale, encoding and time zone")
+    @DisplayName("K1 K12 the id is the same in a JVM with another directory, locale, encoding and time zone")
     void sameInProcesses(@TempDir Path directory) throws Exception {
         String output = new Child(IdPrinter.class, directory)
                 .flag("-Duser.language=tr").flag("-Duser.country=TR").flag("-Duser.timezone=Asia/Kathmandu")
@@ -80,7 +80,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 every field changed alone changes the id and the equality")
+    @DisplayName("K2 a change of any single field changes id and equality")
     void everyFieldCounts() {
         List<KernelDescriptor> all = new ArrayList<>();
         all.add(base(LAZY).build());
@@ -109,8 +109,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K3 moving text over a border of two fields changes the id, NULs too")
-    void framed() {
+    @DisplayName("K3 text moved across the border of two fields changes the id, also with NULs")
+    void fieldBorders() {
         assertDifferent(with(b -> b.source("int a;int b;").source("int c;")), with(b -> b.source("int a;").source("int b;int c;")));
         assertDifferent(with(b -> b.source("int a;").source("int b;")), with(b -> b.source("int a;int b;")));
         assertDifferent(with(b -> b.source("a").source("")), with(b -> b.source("a")));
@@ -126,13 +126,13 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K4 the name for people does not enter the id")
-    void nameIsForPeople() {
+    @DisplayName("K4 the display name does not enter the id")
+    void displayName() {
         assertSame(KernelDescriptor.builder(LAZY, "one").source("a").build(), KernelDescriptor.builder(LAZY, "two").source("a").build());
     }
 
     @Test
-    @DisplayName("K5 spellings of one thing give one id: options, order of headers and entries, repeated entries")
+    @DisplayName("K5 equivalent options, orders of headers and entries, and repeated entries give the same id")
     void equivalentSpellings() {
         assertSame(with(b -> b.source("a").options("-DX=1 -DY")), with(b -> b.source("a").options("-D X=1").options(" \t-D   Y\n")));
         assertSame(with(b -> b.source("a").options("-DX=\"a b\"")), with(b -> b.source("a").options("'-DX=a b'")));
@@ -144,7 +144,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K5 the order of options and of include directories counts: a later one may override")
+    @DisplayName("K5 the order of options and of include directories counts, since a later one may override")
     void orderedLists() {
         assertDifferent(with(b -> b.source("a").options("-DX -UX")), with(b -> b.source("a").options("-UX -DX")));
         assertDifferent(with(b -> b.source("a").includeDirectory("x").includeDirectory("y")),
@@ -152,14 +152,14 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K9 a header edited between two builds of identical source does not hit")
+    @DisplayName("K9 a header edited between two builds of the same source misses")
     void editedHeader() {
         assertDifferent(with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 1")),
                 with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 2")));
     }
 
     @Test
-    @DisplayName("K12 line endings do not count, in sources and in headers")
+    @DisplayName("K12 line endings in sources and headers do not count")
     void lineEndings() {
         KernelDescriptor unix = with(b -> b.source("a\nb\n").header("h", "c\nd"));
         assertSame(unix, with(b -> b.source("a\r\nb\r\n").header("h", "c\r\nd")));
@@ -175,7 +175,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K15 a key of many KiB works, its name has a fixed length")
+    @DisplayName("K15 a key of many KiB works; its name has a fixed length")
     void longKeys() {
         Id id = with(b -> b.source("int a;\n".repeat(1 << 17))).getId();
         assertTrue(id.length() > 7 << 17);
@@ -183,7 +183,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 announced launches enter the id only where the driver compiles at launch")
+    @DisplayName("K2 announced launches enter the id only if the driver compiles at launch")
     void launchesOfLazyDrivers() {
         assertSame(base(EAGER).launch(Geometry.of(8)).build(), base(EAGER).build());
         assertDifferent(base(LAZY).launch(Geometry.of(8)).build(), base(LAZY).build());
@@ -200,7 +200,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("A descriptor without source, with an absolute or an impossible header place stops at once")
+    @DisplayName("A descriptor without source, or with an absolute or invalid header path, is refused")
     void refused() {
         assertThrows(IllegalArgumentException.class, () -> KernelDescriptor.builder(LAZY, "x").build());
         assertThrows(IllegalArgumentException.class, () -> with(b -> b.source(" \n")));
@@ -221,7 +221,7 @@ class KernelDescriptorTest {
         "another, AMD_OCL_BUILD_OPTIONS_APPEND", "another, POCL_WORK_GROUP_METHOD", "another, IGC_ForceOCLSIMDWidth",
         "another, CUDA_FORCE_PTX_JIT", "another, AMD_COMGR_X", "another, AMD_DEBUG_X", "another, CLOVER_EXTRA_COMPILE_OPTIONS",
         "another, RUSTICL_FEATURES"})
-    @DisplayName("M7 a variable that changes what the driver compiles changes the id, by its name and by its value")
+    @DisplayName("M7 the name and value of a variable that changes the compiled code change the id")
     void compilerEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
         KernelDescriptor without = in(target, Map.of("PATH", "/bin"));
@@ -238,14 +238,14 @@ class KernelDescriptorTest {
     @CsvSource({"pocl, POCL_CACHE_DIR", "pocl, POCL_KERNEL_CACHE", "pocl, POCL_DEBUG", "pocl, POCL_DEVICES", "pocl, POCL_BINARY_SPECIALIZE_WG",
         "pocl, IGC_ForceOCLSIMDWidth", "intel, NEO_CACHE_PERSISTENT", "intel, POCL_WORK_GROUP_METHOD", "nvidia, CUDA_CACHE_DISABLE",
         "nvidia, CUDA_VISIBLE_DEVICES", "another, POCL_CACHE_DIR", "another, NEO_CACHE_DIR", "pocl, NEOReadDebugKeys"})
-    @DisplayName("M7 K4 caches, logs, devices and other drivers' variables change no id")
+    @DisplayName("M7 K4 variables of caches, logs, devices and other drivers do not change the id")
     void harmlessEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
         assertSame(in(target, Map.of()), in(target, Map.of(variable, "1")));
     }
 
     @Test
-    @DisplayName("M7 K7 where Intel's driver reads any key from the environment, nothing is cacheable unless an extra digest vouches for it")
+    @DisplayName("M7 K7 if Intel's driver reads any variable, a descriptor is cacheable only with an extra digest")
     void intelDebugKeys() {
         Target intel = new Target(Backend.OPENCL, "intel", "device", "driver");
         Id refused = in(intel, Map.of("NEOReadDebugKeys", "1")).getId();
@@ -255,12 +255,12 @@ class KernelDescriptorTest {
         assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "0")));
         assertSame(in(intel, Map.of()), in(intel, Map.of("NEOReadDebugKeys", "")));
         Target another = new Target(Backend.OPENCL, "another", "device", "driver");
-        assertTrue(in(another, Map.of("NEOReadDebugKeys", "1")).getId().isEmpty(), "it may be Intel's");
+        assertTrue(in(another, Map.of("NEOReadDebugKeys", "1")).getId().isEmpty(), "the driver may be Intel's");
         assertFalse(in(new Target(Backend.OPENCL, "nvidia", "device", "driver"), Map.of("NEOReadDebugKeys", "1")).getId().isEmpty());
     }
 
     @Test
-    @DisplayName("M7 the environment that a process was started with counts, for each driver its own variables")
+    @DisplayName("M7 each driver's variables in the environment that the process was started with count")
     void environmentOfProcess(@TempDir Path directory) throws Exception {
         String plain = new Child(IdPrinter.class, directory).run();
         String set = new Child(IdPrinter.class, directory).set("POCL_WORK_GROUP_METHOD", "loopvec").run();
@@ -271,7 +271,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 K2 parts that differ by texts of one hash code make another key each: launches, headers' places and all the others")
+    @DisplayName("M8 K2 texts with equal hash codes give different keys in every part: launches, header paths and all others")
     void equalHashes() {
         String[] twins = {"Aa", "BB"};
         assertEquals(twins[0].hashCode(), twins[1].hashCode());
@@ -295,8 +295,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 K2 the place of a header counts, not its content alone")
-    void placeOfHeader() {
+    @DisplayName("M8 K2 the path of a header counts, not only its content")
+    void pathOfHeader() {
         UnaryOperator<KernelDescriptor.Builder> source = builder -> builder.source("#include \"a.h\"\n#include \"b.h\"\nkernel void k() {}");
         assertDifferent(with(builder -> source.apply(builder).header("a.h", "int x;").header("b.h", "int y;")),
                 with(builder -> source.apply(builder).header("a.h", "int y;").header("b.h", "int x;")));
@@ -304,8 +304,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 a macro of the clock in a comment does not make a source uncacheable; outside of it does")
-    void clockInComment() {
+    @DisplayName("M8 a build time macro in a comment leaves a source cacheable; elsewhere it does not")
+    void buildTimeInComment() {
         assertFalse(with(builder -> builder.source("/* __DATE__ */ // __TIME__\nkernel void k() {}")).getId().isEmpty());
         assertTrue(with(builder -> builder.source("/* */ char d[] = __DATE__; // __TIME__\nkernel void k() {}")).getId().isEmpty());
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class LaunchTest {
     @Test
-    @DisplayName("A geometry prints its sizes, with a star where the driver chooses the groups")
+    @DisplayName("A geometry prints its sizes, with a star if the driver chooses the local size")
     void text() {
         assertEquals("256x128/16x8", Geometry.of(256, 128).local(16, 8).toString());
         assertEquals("7/*", Geometry.of(7).toString());
@@ -19,7 +19,7 @@ class LaunchTest {
     }
 
     @Test
-    @DisplayName("A geometry of no or four dimensions, of unequal dimensions, or with a size that is not positive stops at once")
+    @DisplayName("A geometry with zero, four or unequal dimensions, or a size that is not positive, is refused")
     void refused() {
         assertThrows(IllegalArgumentException.class, Geometry::of);
         assertThrows(IllegalArgumentException.class, () -> Geometry.of(1, 1, 1, 1));
@@ -31,7 +31,7 @@ class LaunchTest {
     }
 
     @Test
-    @DisplayName("The order of launches agrees with their equality")
+    @DisplayName("The order of launches is consistent with equals")
     void order() {
         TreeSet<Launch> launches = new TreeSet<>(List.of(new Launch("b", Geometry.of(1)), new Launch("a", Geometry.of(2)),
                 new Launch("a", Geometry.of(1)), new Launch("b", Geometry.of(1)), new Launch("b", Geometry.of(1).local(1))));

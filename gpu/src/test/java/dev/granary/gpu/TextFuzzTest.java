@@ -12,14 +12,14 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Build options and the scan for includes, on mutated texts. */
+/** Fuzz tests of build options and of the scan for includes, with mutated texts. */
 class TextFuzzTest {
     private static List<byte[]> texts(String... texts) {
         return List.of(texts).stream().map(text -> text.getBytes(UTF_8)).toList();
     }
 
     @Test
-    @DisplayName("Fuzz: options are tokens or refused, and what is formatted parses to the same tokens")
+    @DisplayName("Fuzz: options parse to tokens or are refused, and formatted tokens parse to themselves")
     void options() {
         Fuzzer.run(FuzzTarget.of("options", texts("-D X=1 -cl-mad-enable -I 'a dir' -DS='\"a b\"' -U A -include \"x.h\"", "-DX=\"a'b\" -I \"\""), bytes -> {
             List<String> tokens = BuildOptions.parse(new String(bytes, UTF_8));
@@ -30,7 +30,7 @@ class TextFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: includes are found in any text, in linear memory, and without comments there are no more of them")
+    @DisplayName("Fuzz: includes of any text are found in linear memory, and removing comments adds none")
     void includes() {
         Fuzzer.run(FuzzTarget.of("includes", texts("#include \"a.h\"\n#if __has_include(<b.h>)\n# import <c//d> // x\n/* \n*/ %:include_next \"e\"\n#endif\n",
                 "#define H \"x\"\n#include H\nint x = 'a'; char* s = \"\\\"/*\"; // it's\n#warning /* \n"), bytes -> {

@@ -24,15 +24,15 @@ class UntrackedInputsTest {
         return new UntrackedInputs(directory).reason(List.of(source), headers, List.of(), false);
     }
 
-    private void write(String place, String text) throws IOException {
-        Path file = directory.resolve(place);
+    private void write(String path, String text) throws IOException {
+        Path file = directory.resolve(path);
         Files.createDirectories(file.getParent());
         Files.writeString(file, text);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-I/usr/include", "-I dir", "-include x.h", "-isystem x", "-imacros x", "--sysroot=/x", "-Xclang", "@file"})
-    @DisplayName("K7 an option that brings in files makes the descriptor not cacheable, and an extra digest makes it cacheable again")
+    @DisplayName("K7 an option that includes files makes the descriptor not cacheable, unless there is an extra digest")
     void options(String option) {
         KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").options(option);
         KernelDescriptor refused = builder.build();
@@ -44,7 +44,7 @@ class UntrackedInputsTest {
     @ParameterizedTest
     @ValueSource(strings = {"#include NAME", "#if __has_include(NAME)\n#endif", "??=include \"x.h\"", "int d = sizeof(__TIME__);",
         "#define D __DATE__"})
-    @DisplayName("K7 what no key can see makes the descriptor not cacheable, and an extra digest makes it cacheable again")
+    @DisplayName("K7 an input outside the key makes the descriptor not cacheable, unless there is an extra digest")
     void sources(String source) {
         KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;\n" + source);
         assertTrue(builder.build().getId().isEmpty());
@@ -55,7 +55,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 a file of the working directory that is included and not listed is unseen")
+    @DisplayName("K7 an included but unlisted file of the working directory is untracked")
     void unlistedFile() throws Exception {
         assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of()));
         write("a.clh", "int a;");
@@ -65,7 +65,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 a file of the working directory that differs from the listed header of its name is unseen, an equal one is not")
+    @DisplayName("K7 a file of the working directory is untracked if it differs from the listed header of its name")
     void shadowedHeader() throws Exception {
         write("a.clh", "int a;\r\n");
         assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n")));
@@ -75,7 +75,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 what a file of the working directory includes is looked for beside it: a shadow behind an equal header is seen")
+    @DisplayName("K7 includes of a file in the working directory are searched beside it, so a file that shadows a header is found")
     void shadowBehindEqualHeader() throws Exception {
         Map<String, String> headers = Map.of("sub/x.clh", "#include \"y.clh\"\n", "sub/y.clh", "#define Y 1\n");
         write("sub/y.clh", "#define Y 2\n");
@@ -87,7 +87,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 an absolute include and one through a link are followed")
+    @DisplayName("K7 absolute includes and symbolic links are followed")
     void absoluteAndLinked() throws Exception {
         write("elsewhere/deep/x.clh", "#include \"../y.clh\"\n");
         write("elsewhere/y.clh", "int y;");
@@ -99,20 +99,20 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("F5 a NUL character in a name, at which some systems end it, is unclear")
-    void impossibleName() {
+    @DisplayName("F5 a name with a NUL character, at which some systems end it, is unclear")
+    void nulInName() {
         assertTrue(reason("#include \"a\0b\"", Map.of()).orElseThrow().contains("NUL"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-DNOW=__TIME__", "-DHAS=__has_include", "-Xpreprocessor -includex.h", "-Wp,-include,x.h", "-fmodule-map-file=x"})
-    @DisplayName("F5 a clock, a question for a file, and other ways to a file in an option are unseen")
+    @DisplayName("F5 options with a build time macro, a has-include operator or another access to files are untracked")
     void optionsThatReachFiles(String option) {
         assertTrue(new UntrackedInputs(directory).reason(List.of("int x;"), Map.of(), BuildOptions.parse(option), false).isPresent());
     }
 
     @Test
-    @DisplayName("F5 a directive that begins in one source and ends in the next is seen: drivers join them without a line end")
+    @DisplayName("F5 a directive across two sources is found, since drivers join them without a line end")
     void directiveAcrossSources() throws Exception {
         write("a.clh", "int a;");
         for (List<String> sources : List.of(List.of("#include ", "\"a.clh\"\n"), List.of("#inc", "lude <a.clh>"), List.of("int x; \\", "\n\n#include \"a.clh\""))) {
@@ -121,21 +121,21 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("F7 an included name that no file can have is looked for nowhere")
-    void noFileName() {
+    @DisplayName("F7 an included name that is not a valid file name is not searched")
+    void invalidFileName() {
         assertEquals(Optional.empty(), reason("#include \"a\ud800b\"", Map.of()));
     }
 
     @Test
-    @DisplayName("F5 an include that climbs out of the directory of headers reaches the machine's files, and is unseen")
-    void climbsOut() {
+    @DisplayName("F5 an include outside of the directory of headers is untracked")
+    void outsideOfHeaders() {
         assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));
-        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
-        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of()).orElseThrow().contains("leads out"));
+        assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of()).orElseThrow().contains("is outside of"));
+        assertTrue(reason("#include \"a/../.././../../../../../../../../x\"", Map.of()).orElseThrow().contains("is outside of"));
     }
 
     @Test
-    @DisplayName("F5 with all files listed a computed include is seen, but not an absolute one, the clock, or a file of the working directory")
+    @DisplayName("F5 with all files listed, a computed include is cacheable, but no absolute one, build time or file of the working directory")
     void everyFileListed() throws Exception {
         KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k").everyFileListed().header("x.h", "// x");
         assertFalse(builder.source("#define H \"x.h\"\n#include H\n").build().getId().isEmpty());

@@ -7,8 +7,8 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * What modifies an operation beside its own parameters, by name: scales, zero points, what is done to the result. Part of the key, by value.
- * Immutable.
+ * Named modifiers of an operation beside its own parameters, such as scales, zero points or
+ * post-operations. They are part of the key, by value. Immutable.
  */
 public final class Attributes {
     private static final Attributes NONE = new Attributes(new TreeMap<>());
@@ -19,22 +19,22 @@ public final class Attributes {
         this.values = Collections.unmodifiableNavigableMap(values);
     }
 
-    /** No attributes. */
+    /** Returns the empty set of attributes. */
     public static Attributes none() {
         return NONE;
     }
 
-    /** These, and a text. */
+    /** Returns these attributes and a text. */
     public Attributes with(String name, String text) {
         return and(name, text);
     }
 
-    /** These, and a number. */
+    /** Returns these attributes and a number. */
     public Attributes with(String name, long number) {
         return and(name, number);
     }
 
-    /** These, and a copy of these numbers; they are compared bit by bit. */
+    /** Returns these attributes and a copy of the numbers, which are compared bit by bit. */
     public Attributes with(String name, float... numbers) {
         List<Float> copy = new ArrayList<>(numbers.length);
         for (float number : numbers) {
@@ -43,13 +43,13 @@ public final class Attributes {
         return and(name, List.copyOf(copy));
     }
 
-    /** True where there is an attribute of that name. */
+    /** Returns true if there is an attribute of that name. */
     public boolean has(String name) {
         return values.containsKey(name);
     }
 
     /**
-     * The text of that name.
+     * Returns the text of that name.
      *
      * @throws IllegalArgumentException if there is none
      */
@@ -58,7 +58,7 @@ public final class Attributes {
     }
 
     /**
-     * The number of that name.
+     * Returns the number of that name.
      *
      * @throws IllegalArgumentException if there is none
      */
@@ -67,7 +67,7 @@ public final class Attributes {
     }
 
     /**
-     * A copy of the numbers of that name.
+     * Returns a copy of the numbers of that name.
      *
      * @throws IllegalArgumentException if there are none
      */

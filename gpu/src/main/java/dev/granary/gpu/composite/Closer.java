@@ -3,21 +3,21 @@ package dev.granary.gpu.composite;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** Closes several things, all of them, whatever fails. */
+/** Utility that closes several objects, even if some fail to close. */
 final class Closer {
     private Closer() {}
 
-    /** A thing whose closing throws nothing checked. */
+    /** An object whose {@code close} declares no checked exception. */
     @FunctionalInterface
     interface Closeable {
         void close();
     }
 
-    /** Closes each; the first failure is thrown when all are done. */
-    static void all(Collection<? extends Closeable> things) {
+    /** Closes each; throws the first failure after all were closed. */
+    static void closeAll(Collection<? extends Closeable> closeables) {
         Throwable first = null;
-        for (Closeable thing : things) {
-            first = closed(thing, first);
+        for (Closeable closeable : closeables) {
+            first = closeOne(closeable, first);
         }
         switch (first) {
             case null -> {}
@@ -27,10 +27,10 @@ final class Closer {
         }
     }
 
-    /** Closes what was made before {@code failure}, which stays the one that is thrown. */
-    static void after(Throwable failure, Closeable thing) {
+    /** Closes an object after {@code failure}; a failure to close is added to it as suppressed. */
+    static void closeAfter(Throwable failure, Closeable closeable) {
         try {
-            thing.close();
+            closeable.close();
         } catch (Throwable e) {
             if (e != failure) {
                 failure.addSuppressed(e);
@@ -38,11 +38,11 @@ final class Closer {
         }
     }
 
-    private static @Nullable Throwable closed(Closeable thing, @Nullable Throwable first) {
+    private static @Nullable Throwable closeOne(Closeable closeable, @Nullable Throwable first) {
         try {
-            thing.close();
+            closeable.close();
             return first;
-        } catch (Throwable e) { // an error too: the others are to be closed all the same
+        } catch (Throwable e) { // errors too, so that the others are closed
             if (first == null) {
                 return e;
             }

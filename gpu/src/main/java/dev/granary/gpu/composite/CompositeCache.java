@@ -6,30 +6,33 @@ import dev.granary.cache.memory.PrimitiveCache;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Creates composite primitives, each once however many ask for it, nested ones too, and hands out handles. Thread-safe.
+ * Cache that creates composite primitives, including nested ones, once for all concurrent callers,
+ * and opens handles. Thread-safe.
  *
- * <p>The cache keeps what is the same for all contexts; engines come and go. A creation that fails reaches all who waited for it, leaves
- * nothing behind, and the next call creates again. A primitive that needs itself, directly or through others, is an
- * {@link IllegalStateException} for all who are part of the circle.
+ * <p>Cached primitives hold no state of a context, so engines may be opened and closed at any time.
+ * A failed creation fails for all its waiters and is not kept; the next call tries again. If a
+ * primitive needs itself, directly or through others, all callers in the cycle get an
+ * {@link IllegalStateException}.
  */
 public final class CompositeCache {
     private final PrimitiveCache<CompositeDescriptor<?>, CompositePrimitive> cache;
     private final KernelProvider kernels;
-    private final CreationCycleDetector graph = new CreationCycleDetector();
-    private final Level outermost = new Level();
-    private final Level nested = new Level();
+    private final CreationCycleDetector cycles = new CreationCycleDetector();
+    private final LevelCounters topLevel = new LevelCounters();
+    private final LevelCounters nested = new LevelCounters();
     private final LongAdder failed = new LongAdder();
 
-    /** Counters of those that callers ask for, or of nested ones. */
-    private static final class Level {
+    /** Counters of primitives requested by callers, or of nested ones. */
+    private static final class LevelCounters {
         private final LongAdder hits = new LongAdder();
         private final LongAdder created = new LongAdder();
     }
 
     /**
-     * Primitives kept in {@code cache}, which is this one's alone.
+     * Creates a cache of composite primitives.
      *
-     * @param kernels where their kernels come from
+     * @param cache holds the primitives; used by this object only
+     * @param kernels provides their kernels
      */
     public CompositeCache(PrimitiveCache<CompositeDescriptor<?>, CompositePrimitive> cache, KernelProvider kernels) {
         this.cache = cache;
@@ -37,47 +40,50 @@ public final class CompositeCache {
     }
 
     /**
-     * The primitive, ready to be run on these engines; the caller closes the handle.
+     * Returns a handle that runs the primitive on these engines; the caller closes it.
      *
      * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the engines are not those that the descriptor is for
-     * @throws IllegalStateException if the primitive turns out to need itself, or an engine is closed
+     * @throws IllegalArgumentException if the engines do not have the descriptor's targets
+     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
      */
     public CompositeHandle handle(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
         return CompositeHandle.open(primitive(engines, descriptor), engines);
     }
 
     /**
-     * The primitive alone, from the cache or created: for who wants it created before it is needed.
+     * Returns the primitive without a handle, for example to create it before it is needed.
      *
      * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the engines are not those that the descriptor is for
-     * @throws IllegalStateException if the primitive turns out to need itself, or an engine is closed
+     * @throws IllegalArgumentException if the engines do not have the descriptor's targets
+     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
      */
     public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
         engines.check(descriptor);
-        return get(engines, descriptor, outermost);
+        return get(engines, descriptor, topLevel);
     }
 
-    /** Changes how many primitives are kept; lowering evicts at once, 0 clears and disables. */
+    /**
+     * Sets the number of primitives to keep. A lower capacity evicts at once; 0 clears and disables
+     * the cache.
+     */
     public void setCapacity(int primitives) {
         cache.setCapacity(primitives);
     }
 
-    /** What was done so far. */
+    /** Returns the counters since this cache was made. */
     public CompositeStatistics statistics() {
-        return new CompositeStatistics(outermost.hits.sum(), outermost.created.sum(), nested.hits.sum(), nested.created.sum(), failed.sum(),
+        return new CompositeStatistics(topLevel.hits.sum(), topLevel.created.sum(), nested.hits.sum(), nested.created.sum(), failed.sum(),
                 cache.size(), cache.capacity());
     }
 
-    /** A part of the primitive {@code asking} that is being created. */
-    CompositePrimitive nested(EngineSet engines, CompositeDescriptor<?> asking, CompositeDescriptor<?> part) throws CompileException {
-        StackReserve.require(); // else what was asked for would count as asked for ever
-        graph.ask(asking, part);
+    /** Returns {@code part}, a nested primitive of {@code dependent}, which is being created. */
+    CompositePrimitive nested(EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part) throws CompileException {
+        StackReserve.require(); // a stack overflow below would leave the dependency recorded forever
+        cycles.add(dependent, part);
         try {
             return get(engines, part, nested);
         } finally {
-            graph.answered(asking, part);
+            cycles.remove(dependent, part);
         }
     }
 
@@ -85,31 +91,31 @@ public final class CompositeCache {
         return kernels;
     }
 
-    /** How many creations wait for parts. */
-    int waiting() {
-        return graph.waiting();
+    /** Returns the number of creations that wait for parts. */
+    int waitingCreations() {
+        return cycles.waitingCreations();
     }
 
-    private CompositePrimitive get(EngineSet engines, CompositeDescriptor<?> descriptor, Level level) throws CompileException {
-        boolean[] isMine = {false};
-        CompositePrimitive primitive = cache.get(descriptor, key -> {
-            isMine[0] = true;
-            return create(engines, key);
+    private CompositePrimitive get(EngineSet engines, CompositeDescriptor<?> descriptor, LevelCounters level) throws CompileException {
+        boolean[] isCreator = {false};
+        CompositePrimitive primitive = cache.get(descriptor, newDescriptor -> {
+            isCreator[0] = true;
+            return create(engines, newDescriptor);
         });
-        (isMine[0] ? level.created : level.hits).increment();
+        (isCreator[0] ? level.created : level.hits).increment();
         return primitive;
     }
 
     private CompositePrimitive create(EngineSet engines, CompositeDescriptor<?> descriptor) throws CompileException {
         StackReserve.require();
-        CreationContext creation = new CreationContext(this, descriptor, engines);
+        CreationContext context = new CreationContext(this, descriptor, engines);
         try {
-            return creation.end(descriptor.create(creation));
+            return context.complete(descriptor.create(context));
         } catch (Throwable e) {
             failed.increment();
             throw e;
         } finally {
-            creation.over();
+            context.close();
         }
     }
 }

@@ -10,11 +10,15 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Everything that decides what a composite primitive is, and so the key of the cache: the operation with its kind and parameters, attributes,
- * the implementation, the number of threads, memory descriptors where they matter, and the targets of its engines. Never an engine, a
- * context or a pointer: whoever has an engine of the same target shares the primitive. Immutable; compared by value, its hash computed once.
+ * Descriptor of a composite primitive, and its cache key. It contains the operation with its kind
+ * and parameters, attributes, implementation, number of threads, relevant memory descriptors, and
+ * the targets of its engines.
  *
- * @param <O> the operation: a record, whose class is the kind and whose components are the parameters
+ * <p>It contains no engine, context or pointer, so that engines of the same target share the
+ * primitive. Immutable; compared by value, with a cached hash code.
+ *
+ * @param <O> the operation: a record whose class is the kind and whose components are the
+ *     parameters
  */
 public final class CompositeDescriptor<O extends Record> {
     private final Target target;
@@ -27,31 +31,32 @@ public final class CompositeDescriptor<O extends Record> {
     private final NavigableMap<String, MemoryDescriptor> memory;
     private final int hash;
 
-    private CompositeDescriptor(Builder<O> from) {
-        target = from.target;
-        source = from.source;
-        destination = from.destination;
-        operation = from.operation;
-        implementation = from.implementation;
-        attributes = from.attributes;
-        threads = from.threads;
-        memory = Collections.unmodifiableNavigableMap(new TreeMap<>(from.memory));
+    private CompositeDescriptor(Builder<O> builder) {
+        target = builder.target;
+        source = builder.source;
+        destination = builder.destination;
+        operation = builder.operation;
+        implementation = builder.implementation;
+        attributes = builder.attributes;
+        threads = builder.threads;
+        memory = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.memory));
         hash = List.of(operation.getClass(), operation, implementation, attributes, threads, memory, target, source, destination).hashCode();
     }
 
     /**
-     * Starts a descriptor.
+     * Returns a new builder.
      *
-     * @param target what the engine is that runs the primitive
-     * @param operation what is done: kind and parameters
-     * @param implementation how it is done
-     * @throws IllegalArgumentException if a component of {@code operation} is an array, which is not compared by value
+     * @param target the target of the engine that runs the primitive
+     * @param operation the kind and parameters of the operation
+     * @param implementation the implementation of the operation
+     * @throws IllegalArgumentException if a component of {@code operation} is an array, which is
+     *     not compared by value
      */
     public static <O extends Record> Builder<O> builder(Target target, O operation, CompositeImplementation<O> implementation) {
         return new Builder<>(target, operation, implementation);
     }
 
-    /** Collects what the primitive depends on. Not thread-safe. */
+    /** Builder of descriptors. Not thread-safe. */
     public static final class Builder<O extends Record> {
         private final Target target;
         private final O operation;
@@ -74,14 +79,15 @@ public final class CompositeDescriptor<O extends Record> {
             this.implementation = implementation;
         }
 
-        /** Sets what modifies the operation. */
+        /** Sets the attributes of the operation. */
         public Builder<O> attributes(Attributes all) {
             attributes = all;
             return this;
         }
 
         /**
-         * Sets how many threads the implementation is made for; 0, the default, where that does not matter.
+         * Sets the number of threads that the implementation is made for; 0, the default, if
+         * irrelevant.
          *
          * @throws IllegalArgumentException if it is negative
          */
@@ -93,16 +99,21 @@ public final class CompositeDescriptor<O extends Record> {
             return this;
         }
 
-        /** Says how the operand of that name lies in memory; only where the implementation depends on it. */
+        /**
+         * Sets the memory descriptor of an operand. Needed only if the implementation depends on
+         * it.
+         */
         public Builder<O> memory(String operand, MemoryDescriptor descriptor) {
             memory.put(operand, descriptor);
             return this;
         }
 
         /**
-         * Makes it a primitive between two engines, such as a reorder: what it reads lies in one, what it writes in the other.
+         * Makes this a primitive between two engines, such as a reorder, that reads from one and
+         * writes to the other.
          *
-         * @throws IllegalArgumentException if neither is the target that runs it
+         * @throws IllegalArgumentException if neither target is that of the engine that runs the
+         *     primitive
          */
         public Builder<O> between(Target source, Target destination) {
             if (!source.equals(target) && !destination.equals(target)) {
@@ -114,53 +125,53 @@ public final class CompositeDescriptor<O extends Record> {
             return this;
         }
 
-        /** The descriptor. */
+        /** Returns the descriptor. */
         public CompositeDescriptor<O> build() {
             return new CompositeDescriptor<>(this);
         }
     }
 
-    /** The kind of operation, for people. */
+    /** Returns the kind of operation, for display. */
     public String kind() {
         return operation.getClass().getSimpleName();
     }
 
-    /** What is done. */
+    /** Returns the operation. */
     public O operation() {
         return operation;
     }
 
-    /** How it is done. */
+    /** Returns the implementation. */
     public CompositeImplementation<O> implementation() {
         return implementation;
     }
 
-    /** What modifies the operation. */
+    /** Returns the attributes. */
     public Attributes attributes() {
         return attributes;
     }
 
-    /** For how many threads; 0 where that does not matter. */
+    /** Returns the number of threads; 0 if irrelevant. */
     public int threads() {
         return threads;
     }
 
-    /** How operands lie in memory, by name; those that matter. */
+    /** Returns the relevant memory descriptors by operand name. */
     public NavigableMap<String, MemoryDescriptor> memory() {
         return memory;
     }
 
-    /** What the engine is that runs it. */
+    /** Returns the target of the engine that runs the primitive. */
     public Target target() {
         return target;
     }
 
-    /** What the engine is that it reads from, if it is between two. */
+    /** Returns the target of the source engine, for a primitive between two engines. */
     public Optional<Target> source() {
         return source;
     }
 
-    /** What the engine is that it writes to, if it is between two. */
+    /** Returns the target of the destination engine, for a primitive between two engines. */
     public Optional<Target> destination() {
         return destination;
     }

@@ -7,19 +7,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A composite primitive ready to be run: the shared primitive, the engines, and what belongs to them and to this caller alone: resources and
- * scratchpad. Closing it frees those; the primitive stays in the cache, the engines stay open.
+ * A composite primitive with the engines, resources and scratchpad to run it. The primitive is
+ * shared; resources and scratchpad belong to this handle, and are released when it is closed. The
+ * primitive stays cached and the engines stay open.
  *
- * <p>Thread-safe: executions of one handle happen one after the other, since they share its scratchpad and its kernels. Who wants two at once
- * opens two handles.
+ * <p>Thread-safe. Executions of one handle are serialized, since they share its scratchpad and
+ * kernels; concurrent executions need separate handles.
  */
 public final class CompositeHandle implements AutoCloseable {
     private final CompositePrimitive primitive;
     private final EngineSet engines;
     private final ResourceTable resources;
     private final Scratchpad scratchpad;
-    private final Object using = new Object(); // held while it runs; a monitor is let go whatever overflows
-    private boolean isClosed; // guarded by using
+    private final Object executionLock = new Object(); // held during an execution; a monitor is released even after a stack overflow
+    private boolean isClosed; // guarded by executionLock
 
     private CompositeHandle(CompositePrimitive primitive, EngineSet engines, ResourceTable resources, Scratchpad scratchpad) {
         this.primitive = primitive;
@@ -28,15 +29,18 @@ public final class CompositeHandle implements AutoCloseable {
         this.scratchpad = scratchpad;
     }
 
-    /** Makes all that the primitive needs on these engines; what fails leaves nothing behind. */
+    /**
+     * Opens a handle with the resources and scratchpad on these engines. If that fails, all of them
+     * are released.
+     */
     static CompositeHandle open(CompositePrimitive primitive, EngineSet engines) throws CompileException {
         StackReserve.require();
         ResourceTable resources = new ResourceTable();
         try {
-            resources.make(primitive, engines);
+            resources.createAll(primitive, engines);
             return withScratchpad(primitive, engines, resources, new Scratchpad(engines.main(), primitive.scratchpadBytes()));
         } catch (Throwable e) {
-            Closer.after(e, resources::close);
+            Closer.closeAfter(e, resources::close);
             throw e;
         }
     }
@@ -45,36 +49,37 @@ public final class CompositeHandle implements AutoCloseable {
             CompositePrimitive primitive, EngineSet engines, ResourceTable resources, Scratchpad scratchpad) {
         try {
             return new CompositeHandle(primitive, engines, resources, scratchpad);
-        } catch (Throwable e) { // no memory: nobody has the scratchpad
-            Closer.after(e, scratchpad::close);
+        } catch (Throwable e) { // out of memory: no other owner of the scratchpad
+            Closer.closeAfter(e, scratchpad::close);
             throw e;
         }
     }
 
-    /** What is run; shared with others. */
+    /** Returns the shared primitive. */
     public CompositePrimitive primitive() {
         return primitive;
     }
 
-    /** The engines that it runs on. */
+    /** Returns the engines that it runs on. */
     public EngineSet engines() {
         return engines;
     }
 
-    /** How many resources it owns: one for each different primitive among its own and all that are nested in it. */
+    /** Returns the number of resources: one for each distinct primitive, including nested ones. */
     public int resources() {
         return resources.count();
     }
 
     /**
-     * Runs the primitive once, and returns when it has run.
+     * Runs the primitive once and waits for its completion.
      *
-     * @param arguments the operands by the names that the implementation gives them, each on the engine that it expects; they stay the caller's
+     * @param arguments the operands by the names of the implementation, each on the expected
+     *     engine; they remain the caller's
      * @throws IllegalArgumentException if an operand is missing or on another engine
      * @throws IllegalStateException if this handle, an operand or an engine is closed
      */
     public void execute(Map<String, ? extends DeviceBuffer> arguments) {
-        synchronized (using) {
+        synchronized (executionLock) {
             if (isClosed) {
                 throw new IllegalStateException("The handle of " + primitive.descriptor().kind() + " is closed");
             }
@@ -82,14 +87,14 @@ public final class CompositeHandle implements AutoCloseable {
         }
     }
 
-    /** Frees the resources and the scratchpad, when an execution that is under way has ended. */
+    /** Releases the resources and the scratchpad, after a running execution has ended. */
     @Override
     public void close() {
-        StackReserve.require(); // it is freed once: not halfway
-        synchronized (using) {
+        StackReserve.require(); // an overflow must not leave it half closed
+        synchronized (executionLock) {
             if (!isClosed) {
                 isClosed = true;
-                Closer.all(List.of(scratchpad::close, resources::close));
+                Closer.closeAll(List.of(scratchpad::close, resources::close));
             }
         }
     }

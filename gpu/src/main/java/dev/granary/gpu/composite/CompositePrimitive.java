@@ -9,13 +9,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A primitive of several kernels and of nested primitives, as the cache keeps it: immutable, without anything of a context. It holds the
- * kernels' programs, the nested primitives, and says what an execution needs: how much scratchpad, which constant memory. Shared between
- * threads and callers; {@link CompositeHandle} runs it.
+ * A primitive of several kernels and nested primitives, as cached. It holds the programs, the
+ * nested primitives, the scratchpad layout and the content of constant memory. Immutable, without
+ * state of a context, and shared between threads and callers. A {@link CompositeHandle} runs it.
  */
 public final class CompositePrimitive {
     private final CompositeDescriptor<?> descriptor;
-    private final ExecutionBody steps;
+    private final ExecutionBody body;
     private final Map<PrimitiveDescriptor, Primitive> kernels;
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested;
     private final Map<String, MemorySegment> constants;
@@ -23,58 +23,61 @@ public final class CompositePrimitive {
 
     CompositePrimitive(
             CompositeDescriptor<?> descriptor,
-            ExecutionBody steps,
+            ExecutionBody body,
             Map<PrimitiveDescriptor, Primitive> kernels,
             Map<CompositeDescriptor<?>, CompositePrimitive> nested,
             Map<String, MemorySegment> constants,
             ScratchpadLayout scratchpad) {
         this.descriptor = descriptor;
-        this.steps = steps;
+        this.body = body;
         this.kernels = Collections.unmodifiableMap(new LinkedHashMap<>(kernels));
         this.nested = Collections.unmodifiableMap(new LinkedHashMap<>(nested));
         this.constants = Collections.unmodifiableMap(new LinkedHashMap<>(constants));
         this.scratchpad = scratchpad;
     }
 
-    /** What it is, the key of the cache. */
+    /** Returns the descriptor, which is the cache key. */
     public CompositeDescriptor<?> descriptor() {
         return descriptor;
     }
 
-    /** The programs that it launches kernels of itself, without those of nested primitives. */
+    /** Returns its own programs, without those of nested primitives. */
     public Collection<Primitive> kernels() {
         return kernels.values();
     }
 
-    /** The primitives that it runs. */
+    /** Returns the nested primitives. */
     public Collection<CompositePrimitive> nested() {
         return nested.values();
     }
 
-    /** How much scratchpad an execution needs, in bytes, that of nested primitives included; 0 where it needs none. */
+    /**
+     * Returns the scratchpad size in bytes, including that of nested primitives; 0 if none is
+     * needed.
+     */
     public long scratchpadBytes() {
         return scratchpad.bytes();
     }
 
-    ExecutionBody steps() {
-        return steps;
+    ExecutionBody body() {
+        return body;
     }
 
     ScratchpadLayout scratchpad() {
         return scratchpad;
     }
 
-    /** The content of its constant memory, by name. */
+    /** Returns the content of its constant memory by name. */
     Map<String, MemorySegment> constants() {
         return constants;
     }
 
-    /** Its own nested primitive that equals that one. */
-    CompositePrimitive nested(CompositePrimitive equal) {
-        CompositePrimitive found = nested.get(equal.descriptor);
+    /** Returns its nested primitive that equals the given one. */
+    CompositePrimitive nested(CompositePrimitive other) {
+        CompositePrimitive found = nested.get(other.descriptor);
         if (found == null) {
-            throw new IllegalArgumentException(descriptor.kind() + " runs " + equal.descriptor.kind()
-                    + ", which is not nested in it: obtain it in Implementation.create");
+            throw new IllegalArgumentException(descriptor.kind() + " runs " + other.descriptor.kind()
+                    + ", which is not nested in it: obtain it in CompositeImplementation.create");
         }
         return found;
     }

@@ -14,15 +14,16 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The creation of one composite primitive under way: what an {@link CompositeImplementation} obtains its parts from. Thread-safe, so parts may be
- * obtained by several threads at once. It ends with {@link CompositeImplementation#create}; what is called afterwards is an
+ * The context from which a {@link CompositeImplementation} obtains the parts of a primitive during
+ * its creation. Thread-safe, so that several threads may obtain parts at once. After
+ * {@link CompositeImplementation#create} has returned, its methods throw
  * {@link IllegalStateException}.
  */
 public final class CreationContext {
     private final CompositeCache cache;
     private final CompositeDescriptor<?> descriptor;
-    private @Nullable EngineSet engines; // guarded by this; none when the creation is over, so that no primitive keeps an engine
-    private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>(); // guarded by this, as all below
+    private @Nullable EngineSet engines; // guarded by this; null after the creation, so that no primitive retains an engine
+    private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>(); // guarded by this, like the following fields
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested = new LinkedHashMap<>();
     private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
     private final ScratchpadLayout scratchpad = new ScratchpadLayout();
@@ -34,14 +35,14 @@ public final class CreationContext {
     }
 
     /**
-     * The program of kernels that {@code kernel} describes: one for all primitives that use it.
+     * Returns the program that {@code kernel} describes, shared by all primitives that use it.
      *
      * @throws CompileException if it does not compile
-     * @throws IllegalArgumentException if it is for a target that none of the primitive's engines has
+     * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
     public Primitive kernel(KernelDescriptor kernel) throws CompileException {
         Primitive program = program(engines().engineFor(kernel.target()), kernel);
-        program.outliveEngine(); // who creates engines for a single call must not compile for each
+        program.outliveEngine(); // callers that open an engine for each call must not compile each time
         synchronized (this) {
             engines();
             kernels.put(program.descriptor(), program);
@@ -53,17 +54,17 @@ public final class CreationContext {
         return cache.kernels().kernel(engine, kernel);
     }
 
-    /** Like {@link #kernel}, all at once: the result is in the order of the descriptors. */
+    /** Returns several programs, obtained in parallel, in the order of the descriptors. */
     public List<Primitive> kernels(List<KernelDescriptor> all) throws CompileException {
         return ParallelCalls.call(all.stream().<Callable<Primitive>>map(one -> () -> kernel(one)).toList());
     }
 
     /**
-     * The nested primitive that {@code part} describes, from the same cache.
+     * Returns the nested primitive that {@code part} describes, from the same cache.
      *
      * @throws CompileException if one of its kernels does not compile
-     * @throws IllegalStateException if the primitive turns out to need itself
-     * @throws IllegalArgumentException if it is for a target that none of the primitive's engines has
+     * @throws IllegalStateException if the primitive needs itself
+     * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
     public CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException {
         CompositePrimitive primitive = cache.nested(engines().forNested(part), descriptor, part);
@@ -74,16 +75,18 @@ public final class CreationContext {
         }
     }
 
-    /** Like {@link #nested(CompositeDescriptor)}, all at once: the result is in the order of the descriptors. */
+    /** Returns several nested primitives, obtained in parallel, in the order of the descriptors. */
     public List<CompositePrimitive> nested(List<? extends CompositeDescriptor<?>> parts) throws CompileException {
         return ParallelCalls.call(parts.stream().<Callable<CompositePrimitive>>map(part -> () -> nested(part)).toList());
     }
 
     /**
-     * Asks for a part of the scratchpad: memory of the main engine that an execution may use and that keeps nothing between executions. The
-     * handle has it; what nested primitives need comes on top by itself.
+     * Declares a part of the scratchpad: main engine memory that each execution may use and that
+     * keeps nothing between executions. The handle allocates it. The needs of nested primitives are
+     * added automatically.
      *
-     * @throws IllegalArgumentException if there is a part of that name, or {@code bytes} is not positive
+     * @throws IllegalArgumentException if there is a part of that name, or {@code bytes} is not
+     *     positive
      */
     public synchronized void scratchpad(String name, long bytes) {
         engines();
@@ -91,9 +94,11 @@ public final class CreationContext {
     }
 
     /**
-     * Asks for constant memory on the main engine, such as scales: each handle has it, filled with that content, which is copied.
+     * Declares constant memory on the main engine, such as scales. Each handle allocates it and
+     * fills it with a copy of the content.
      *
-     * @throws IllegalArgumentException if there is constant memory of that name, or the content is empty
+     * @throws IllegalArgumentException if there is constant memory of that name, or the content is
+     *     empty
      */
     public synchronized void constant(String name, MemorySegment content) {
         engines();
@@ -106,18 +111,18 @@ public final class CreationContext {
         }
     }
 
-    /** Like {@link #constant(String, MemorySegment)}. */
+    /** Declares constant memory, like {@link #constant(String, MemorySegment)}. */
     public void constant(String name, float... content) {
         constant(name, MemorySegment.ofArray(content));
     }
 
-    synchronized CompositePrimitive end(ExecutionBody steps) {
-        scratchpad.end(nested.values());
-        return new CompositePrimitive(descriptor, steps, kernels, nested, constants, scratchpad);
+    synchronized CompositePrimitive complete(ExecutionBody body) {
+        scratchpad.complete(nested.values());
+        return new CompositePrimitive(descriptor, body, kernels, nested, constants, scratchpad);
     }
 
-    /** Nobody may use this any more, whether it worked or not. */
-    synchronized void over() {
+    /** Ends the use of this context, whether the creation succeeded or failed. */
+    synchronized void close() {
         engines = null;
     }
 
@@ -125,7 +130,7 @@ public final class CreationContext {
         EngineSet known = engines;
         if (known == null) {
             throw new IllegalStateException(
-                    "The creation of " + descriptor.kind() + " is over: obtain all parts in Implementation.create");
+                    "The creation of " + descriptor.kind() + " has ended: obtain all parts in CompositeImplementation.create");
         }
         return known;
     }

@@ -6,40 +6,41 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Knows which primitive under creation asks for which other, so that a circle is an error and not a hang, whatever threads the implementations
- * use: the cache below sees only circles of threads. Thread-safe.
+ * Detector of cycles among primitives under creation, so that a cycle is an error and not a
+ * deadlock. It works across threads, whereas the cache below detects only cycles of threads.
+ * Thread-safe.
  */
 final class CreationCycleDetector {
-    private final Map<CompositeDescriptor<?>, Map<CompositeDescriptor<?>, Integer>> asked = new HashMap<>();
+    private final Map<CompositeDescriptor<?>, Map<CompositeDescriptor<?>, Integer>> dependencies = new HashMap<>();
 
     /**
-     * The creation of {@code asking} now needs {@code part}, until {@link #answered}.
+     * Records that the creation of {@code dependent} needs {@code part}, until {@link #remove}.
      *
-     * @throws IllegalStateException if the creation of {@code part} needs {@code asking} itself
+     * @throws IllegalStateException if the creation of {@code part} needs {@code dependent}
      */
-    synchronized void ask(CompositeDescriptor<?> asking, CompositeDescriptor<?> part) {
-        if (needs(part, asking, new HashSet<>())) {
-            throw new IllegalStateException("A primitive needs itself: " + asking + " asks for " + part
-                    + (asking.equals(part) ? "" : ", whose creation needs " + asking));
+    synchronized void add(CompositeDescriptor<?> dependent, CompositeDescriptor<?> part) {
+        if (dependsOn(part, dependent, new HashSet<>())) {
+            throw new IllegalStateException("A primitive needs itself: " + dependent + " requests " + part
+                    + (dependent.equals(part) ? "" : ", whose creation needs " + dependent));
         }
-        asked.computeIfAbsent(asking, _ -> new HashMap<>()).merge(part, 1, Integer::sum);
+        dependencies.computeIfAbsent(dependent, _ -> new HashMap<>()).merge(part, 1, Integer::sum);
     }
 
-    synchronized void answered(CompositeDescriptor<?> asking, CompositeDescriptor<?> part) {
-        asked.computeIfPresent(asking, (_, parts) -> {
+    synchronized void remove(CompositeDescriptor<?> dependent, CompositeDescriptor<?> part) {
+        dependencies.computeIfPresent(dependent, (_, parts) -> {
             parts.computeIfPresent(part, (_, times) -> times == 1 ? null : times - 1);
             return parts.isEmpty() ? null : parts;
         });
     }
 
-    /** How many creations wait for parts. */
-    synchronized int waiting() {
-        return asked.size();
+    /** Returns the number of creations that wait for parts. */
+    synchronized int waitingCreations() {
+        return dependencies.size();
     }
 
-    private boolean needs(CompositeDescriptor<?> from, CompositeDescriptor<?> sought, Set<CompositeDescriptor<?>> seen) {
+    private boolean dependsOn(CompositeDescriptor<?> from, CompositeDescriptor<?> sought, Set<CompositeDescriptor<?>> visited) {
         return from.equals(sought)
-                || (seen.add(from)
-                        && asked.getOrDefault(from, Map.of()).keySet().stream().anyMatch(next -> needs(next, sought, seen)));
+                || (visited.add(from)
+                        && dependencies.getOrDefault(from, Map.of()).keySet().stream().anyMatch(next -> dependsOn(next, sought, visited)));
     }
 }

@@ -6,21 +6,21 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The engines that a primitive is created for and run with: the main one, which runs it, and for a primitive between two engines the one that it
- * reads from and the one that it writes to. It owns none of them.
+ * The engines that a primitive is created for and run with. The main engine runs it; a primitive
+ * between two engines also has a source and a destination. It owns none of them.
  *
- * @param main runs the primitive, and has its scratchpad and its constant memory
- * @param source what it reads lies there
- * @param destination what it writes lies there
+ * @param main runs the primitive, and holds its scratchpad and constant memory
+ * @param source holds the input
+ * @param destination holds the output
  */
 public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngine<?> destination) {
-    /** One engine for all. */
+    /** Returns a set that uses one engine for all roles. */
     public static EngineSet of(KernelEngine<?> engine) {
         return new EngineSet(engine, engine, engine);
     }
 
     /**
-     * Says what is wrong where these are not the engines that {@code descriptor} is for.
+     * Checks that these engines have the targets of {@code descriptor}.
      *
      * @throws IllegalArgumentException if a target differs
      */
@@ -30,36 +30,36 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
         check(descriptor, "destination", destination, descriptor.destination());
     }
 
-    private static void check(CompositeDescriptor<?> descriptor, String part, KernelEngine<?> engine, Optional<Target> wanted) {
-        if (wanted.isPresent() && !engine.target().equals(wanted.get())) {
-            throw new IllegalArgumentException("The " + part + " engine of " + descriptor.kind() + " must be " + wanted.get().name() + ", not "
+    private static void check(CompositeDescriptor<?> descriptor, String role, KernelEngine<?> engine, Optional<Target> required) {
+        if (required.isPresent() && !engine.target().equals(required.get())) {
+            throw new IllegalArgumentException("The " + role + " engine of " + descriptor.kind() + " must be " + required.get().name() + ", not "
                     + engine.target().name() + ": build the descriptor with the targets of the engines that are given");
         }
     }
 
     /**
-     * The engines of a primitive that is nested in one of these.
+     * Returns the engines of a primitive nested in one of these.
      *
-     * @throws IllegalArgumentException if it is for a target that none of these has
+     * @throws IllegalArgumentException if none of these engines has a target that it needs
      */
     EngineSet forNested(CompositeDescriptor<?> nested) {
-        KernelEngine<?> runs = engineFor(nested.target());
+        KernelEngine<?> runner = engineFor(nested.target());
         return new EngineSet(
-                runs,
-                nested.source().<KernelEngine<?>>map(target -> first(target, source, main, destination)).orElse(runs),
-                nested.destination().<KernelEngine<?>>map(target -> first(target, destination, main, source)).orElse(runs));
+                runner,
+                nested.source().<KernelEngine<?>>map(target -> firstWithTarget(target, source, main, destination)).orElse(runner),
+                nested.destination().<KernelEngine<?>>map(target -> firstWithTarget(target, destination, main, source)).orElse(runner));
     }
 
     /**
-     * The engine that has kernels of that target.
+     * Returns the engine of that target.
      *
-     * @throws IllegalArgumentException if none has
+     * @throws IllegalArgumentException if there is none
      */
     KernelEngine<?> engineFor(Target target) {
-        return first(target, main, source, destination);
+        return firstWithTarget(target, main, source, destination);
     }
 
-    private static KernelEngine<?> first(Target target, KernelEngine<?>... inOrder) {
+    private static KernelEngine<?> firstWithTarget(Target target, KernelEngine<?>... inOrder) {
         return Stream.of(inOrder).filter(engine -> engine.target().equals(target)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("None of the primitive's engines is " + target.name()));
     }

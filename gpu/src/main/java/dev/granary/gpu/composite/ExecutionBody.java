@@ -1,11 +1,11 @@
 package dev.granary.gpu.composite;
 
 /**
- * What an execution of a composite primitive does: launches of its kernels, executions of its nested primitives. Immutable and shared between
- * threads; it keeps nothing of an execution.
+ * The body of an execution of a composite primitive: launches of its kernels and executions of its
+ * nested primitives. Immutable, shared between threads, and without state of an execution.
  */
 @FunctionalInterface
 public interface ExecutionBody {
-    /** Runs them once, to the end. */
+    /** Runs once and waits for completion. */
     void run(ExecutionContext execution);
 }

@@ -8,7 +8,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /**
- * One execution of a primitive under way: what its {@link ExecutionBody} work with. Valid only while they run, on their thread.
+ * The context of one execution of a primitive, passed to its {@link ExecutionBody}. Valid only
+ * while the body runs, and on its thread.
  */
 public final class ExecutionContext {
     private final CompositePrimitive primitive;
@@ -29,13 +30,13 @@ public final class ExecutionContext {
     }
 
     void run() {
-        primitive.steps().run(this);
+        primitive.body().run(this);
     }
 
     /**
-     * The operand of that name.
+     * Returns the operand of that name.
      *
-     * @throws IllegalArgumentException if the caller did not give it
+     * @throws IllegalArgumentException if the caller did not pass it
      */
     public DeviceBuffer argument(String name) {
         DeviceBuffer argument = arguments.get(name);
@@ -46,23 +47,23 @@ public final class ExecutionContext {
         return argument;
     }
 
-    /** The part of the scratchpad that {@link CreationContext#scratchpad} asked for; its content is undefined. */
+    /** Returns the part declared by {@link CreationContext#scratchpad}, with undefined content. */
     public DeviceBuffer scratchpad(String name) {
         ScratchpadLayout.Part part = primitive.scratchpad().part(name);
         return scratchpad.part(new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
     }
 
-    /** The constant memory that {@link CreationContext#constant} asked for. */
+    /** Returns the constant memory declared by {@link CreationContext#constant}. */
     public DeviceBuffer constant(String name) {
         return resources.get(primitive).constant(name);
     }
 
     /**
-     * Launches a kernel and waits until it has run.
+     * Launches a kernel and waits for its completion.
      *
-     * @param program one that {@link CreationContext#kernel} gave
-     * @param kernel the kernel's name in it
-     * @param launchArguments as {@link dev.granary.gpu.LoadedKernels#launch} takes them
+     * @param program a program from {@link CreationContext#kernel}
+     * @param kernel the kernel's name in the program
+     * @param launchArguments as for {@link dev.granary.gpu.LoadedKernels#launch}
      */
     public void launch(Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
         resources.get(primitive).kernels(program).launch(kernel, geometry, launchArguments);
@@ -71,8 +72,8 @@ public final class ExecutionContext {
     /**
      * Runs a nested primitive.
      *
-     * @param nested one that {@link CreationContext#nested(CompositeDescriptor)} gave
-     * @param nestedArguments its operands; parts of this primitive's scratchpad among them, if need be
+     * @param nested a primitive from {@link CreationContext#nested(CompositeDescriptor)}
+     * @param nestedArguments its operands, which may include parts of this primitive's scratchpad
      */
     public void run(CompositePrimitive nested, Map<String, ? extends DeviceBuffer> nestedArguments) {
         new ExecutionContext(primitive.nested(nested), outermost, resources, scratchpad, scratchpadOffset + primitive.scratchpad().nestedOffset(),
@@ -80,7 +81,8 @@ public final class ExecutionContext {
     }
 
     /**
-     * Copies all of {@code from} to the beginning of {@code to}, by way of the host: the buffers may be of different engines.
+     * Copies all of {@code from} to the start of {@code to} through host memory; the buffers may
+     * belong to different engines.
      *
      * @throws IllegalArgumentException if {@code to} is smaller
      */
@@ -92,7 +94,7 @@ public final class ExecutionContext {
         }
     }
 
-    /** The engines of this primitive, as the handle was opened for them. */
+    /** Returns the engines of this primitive, among those of the handle. */
     public EngineSet engines() {
         return outermost.forNested(primitive.descriptor());
     }

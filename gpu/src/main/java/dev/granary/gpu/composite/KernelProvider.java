@@ -5,11 +5,14 @@ import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 
-/** Where composite primitives get their kernels: a cache of programs, or the compiler itself ({@code KernelEngine::create}). Thread-safe. */
+/**
+ * Source of the kernels of composite primitives: a cache of programs, or the compiler itself
+ * ({@code KernelEngine::create}). Thread-safe.
+ */
 @FunctionalInterface
 public interface KernelProvider {
     /**
-     * The program of kernels, created or found.
+     * Returns the program of kernels, cached or new.
      *
      * @throws CompileException if it does not compile
      */

@@ -5,14 +5,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How an operand lies in memory: type, dimensions, and strides. Part of a key where an implementation was chosen or generated for it.
+ * The memory layout of an operand: element type, dimensions and strides. It is part of a key if an
+ * implementation was chosen or generated for it.
  *
- * @param type the type of its elements
+ * @param type the element type
  * @param dimensions elements in each dimension, the outermost first
- * @param strides how many elements lie between neighbours of each dimension
+ * @param strides distance between neighbors in each dimension, in elements
  */
 public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> strides) {
-    /** The type of an element. */
+    /** The element type. */
     public enum DataType {
         /** 32-bit floating point. */
         F32(4),
@@ -31,7 +32,7 @@ public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> 
             this.bytes = bytes;
         }
 
-        /** The size of an element in bytes. */
+        /** Returns the size of an element in bytes. */
         public int bytes() {
             return bytes;
         }
@@ -40,7 +41,8 @@ public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> 
     /**
      * Checks the sizes.
      *
-     * @throws IllegalArgumentException if a dimension or stride is not positive, or they differ in number
+     * @throws IllegalArgumentException if a dimension or stride is not positive, or their numbers
+     *     differ
      */
     public MemoryDescriptor {
         dimensions = List.copyOf(dimensions);
@@ -55,7 +57,7 @@ public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> 
         }
     }
 
-    /** Memory whose last dimension is contiguous, without gaps. */
+    /** Returns a layout without gaps whose last dimension is contiguous. */
     public static MemoryDescriptor rowMajor(DataType type, long... dimensions) {
         List<Long> strides = new ArrayList<>();
         long stride = 1;
@@ -66,7 +68,7 @@ public record MemoryDescriptor(DataType type, List<Long> dimensions, List<Long> 
         return new MemoryDescriptor(type, Arrays.stream(dimensions).boxed().toList(), strides);
     }
 
-    /** How many bytes it takes, from the first element to the last. */
+    /** Returns the size in bytes, from the first element to the last. */
     public long bytes() {
         long last = 0;
         for (int i = 0; i < dimensions.size(); i++) {

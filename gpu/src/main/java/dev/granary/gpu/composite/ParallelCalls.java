@@ -6,15 +6,16 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 
-/** Calls made at once, each on a thread of its own. */
+/** Utility that runs calls in parallel, each on a thread of its own. */
 final class ParallelCalls {
     private ParallelCalls() {}
 
     /**
-     * The results in order, when all calls have ended. An interrupt does not end the wait, which is bounded by the calls; the thread's interrupt
-     * status is kept.
+     * Returns the results in order, after all calls have ended. An interrupt does not end the wait,
+     * which is bounded by the calls; the thread's interrupt status is kept.
      *
-     * @throws CompileException as it was thrown by the first call, in order, that failed; unchecked exceptions and errors likewise
+     * @throws CompileException if the first failed call, in order, threw it; unchecked exceptions
+     *     and errors are rethrown likewise
      */
     static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
         List<FutureTask<T>> tasks = calls.stream().map(FutureTask::new).toList();
@@ -37,7 +38,10 @@ final class ParallelCalls {
         return results;
     }
 
-    /** Waits until the thread has ended; true if this one was interrupted meanwhile. */
+    /**
+     * Waits until the thread has ended; returns true if the current thread was interrupted
+     * meanwhile.
+     */
     private static boolean join(Thread thread) {
         boolean interrupted = false;
         while (true) {

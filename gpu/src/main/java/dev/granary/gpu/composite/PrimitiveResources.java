@@ -13,7 +13,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What one primitive needs of its contexts to run: live kernels and constant memory. Made for a handle, freed with it. */
+/**
+ * The resources of one primitive on its engines: loaded kernels and constant memory. Created for a
+ * handle and released with it.
+ */
 final class PrimitiveResources implements AutoCloseable {
     private final Map<PrimitiveDescriptor, LoadedKernels> kernels = new HashMap<>();
     private final Map<String, DeviceBuffer> constants = new HashMap<>();
@@ -21,11 +24,11 @@ final class PrimitiveResources implements AutoCloseable {
     private PrimitiveResources() {}
 
     /**
-     * Makes the resource; what fails leaves nothing behind.
+     * Creates the resources. If that fails, all of them are released.
      *
-     * @throws CompileException if a kernel that must be compiled once more does not compile
+     * @throws CompileException if a kernel must be compiled again and does not compile
      */
-    static PrimitiveResources make(CompositePrimitive primitive, EngineSet engines) throws CompileException {
+    static PrimitiveResources create(CompositePrimitive primitive, EngineSet engines) throws CompileException {
         PrimitiveResources resource = new PrimitiveResources();
         try {
             for (Primitive program : primitive.kernels()) {
@@ -36,18 +39,18 @@ final class PrimitiveResources implements AutoCloseable {
             }
             return resource;
         } catch (Throwable e) {
-            Closer.after(e, resource::close);
+            Closer.closeAfter(e, resource::close);
             throw e;
         }
     }
 
     LoadedKernels kernels(Primitive program) {
-        LoadedKernels live = kernels.get(program.descriptor());
-        if (live == null) {
+        LoadedKernels loaded = kernels.get(program.descriptor());
+        if (loaded == null) {
             throw new IllegalArgumentException(
-                    "The program " + program.descriptor().name() + " is none of this primitive: obtain it in Implementation.create");
+                    "The program " + program.descriptor().name() + " does not belong to this primitive: obtain it in CompositeImplementation.create");
         }
-        return live;
+        return loaded;
     }
 
     DeviceBuffer constant(String name) {
@@ -58,13 +61,13 @@ final class PrimitiveResources implements AutoCloseable {
         return buffer;
     }
 
-    /** A program belongs to one kind of engine, the one of its target, so what it is is what that engine makes. */
+    /** The cast is safe: a program's target determines its engine type, and so its own type. */
     @SuppressWarnings("unchecked")
     private <P extends Primitive> void load(KernelEngine<P> engine, Primitive program) throws CompileException {
         try {
-            LoadedKernels live = engine.load((P) program);
-            kernels.put(program.descriptor(), live);
-            live.makeLive();
+            LoadedKernels loaded = engine.load((P) program);
+            kernels.put(program.descriptor(), loaded);
+            loaded.createKernels();
         } catch (RestoreException e) {
             throw new CompileException(String.valueOf(e.getMessage()), "");
         }
@@ -80,7 +83,7 @@ final class PrimitiveResources implements AutoCloseable {
     public void close() {
         List<Closer.Closeable> all = new ArrayList<>();
         constants.values().forEach(buffer -> all.add(buffer::close));
-        kernels.values().forEach(live -> all.add(live::close));
-        Closer.all(all);
+        kernels.values().forEach(loaded -> all.add(loaded::close));
+        Closer.closeAll(all);
     }
 }

@@ -7,25 +7,26 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The resources of one handle: of its primitive and of all that are nested in it, each made once. Equal primitives share one, however often and
- * wherever they are nested. Owns them. Not thread-safe.
+ * The resources of one handle: of its primitive and of all nested ones. Equal primitives share one
+ * resource, wherever they are nested. The table owns the resources. Not thread-safe.
  */
 final class ResourceTable implements AutoCloseable {
     private final Map<CompositeDescriptor<?>, PrimitiveResources> resources = new LinkedHashMap<>();
 
     /**
-     * Makes the resources of {@code primitive} and of what is nested in it, as far as they are not there yet.
+     * Creates the missing resources of {@code primitive} and of its nested primitives.
      *
-     * @param engines those of the outermost primitive
-     * @throws CompileException if a kernel that must be compiled once more does not compile; what was made stays here
+     * @param engines the engines of the outermost primitive
+     * @throws CompileException if a kernel must be compiled again and does not compile; resources
+     *     created before stay here
      */
-    void make(CompositePrimitive primitive, EngineSet engines) throws CompileException {
+    void createAll(CompositePrimitive primitive, EngineSet engines) throws CompileException {
         if (resources.containsKey(primitive.descriptor())) {
             return;
         }
-        resources.put(primitive.descriptor(), PrimitiveResources.make(primitive, engines.forNested(primitive.descriptor())));
+        resources.put(primitive.descriptor(), PrimitiveResources.create(primitive, engines.forNested(primitive.descriptor())));
         for (CompositePrimitive nested : primitive.nested()) {
-            make(nested, engines);
+            createAll(nested, engines);
         }
     }
 
@@ -37,7 +38,7 @@ final class ResourceTable implements AutoCloseable {
         return resource;
     }
 
-    /** How many there are. */
+    /** Returns the number of resources. */
     int count() {
         return resources.size();
     }
@@ -47,6 +48,6 @@ final class ResourceTable implements AutoCloseable {
         List<Closer.Closeable> all = new ArrayList<>();
         resources.values().forEach(resource -> all.add(resource::close));
         resources.clear();
-        Closer.all(all);
+        Closer.closeAll(all);
     }
 }

@@ -8,22 +8,25 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The scratchpad of one handle: one buffer for the outermost primitive and all that are nested in it, handed down in parts. Not thread-safe. */
+/**
+ * The scratchpad of one handle: one buffer, split into parts for the outermost primitive and its
+ * nested ones. Not thread-safe.
+ */
 final class Scratchpad implements AutoCloseable {
-    private final @Nullable DeviceBuffer whole; // none where none is needed
+    private final @Nullable DeviceBuffer whole; // null if none is needed
     private final Map<ScratchpadLayout.Part, DeviceBuffer> parts = new HashMap<>();
 
     Scratchpad(KernelEngine<?> engine, long bytes) {
         whole = bytes == 0 ? null : engine.buffer(bytes);
     }
 
-    /** The part at that place of the whole scratchpad; made at its first use. */
-    DeviceBuffer part(ScratchpadLayout.Part place) {
+    /** Returns the part at that range of the whole scratchpad, sliced at its first use. */
+    DeviceBuffer part(ScratchpadLayout.Part range) {
         DeviceBuffer buffer = whole;
         if (buffer == null) {
-            throw new IllegalStateException("There is no scratchpad");
+            throw new IllegalStateException("The primitive has no scratchpad");
         }
-        return parts.computeIfAbsent(place, part -> buffer.slice(part.offset(), part.bytes()));
+        return parts.computeIfAbsent(range, part -> buffer.slice(part.offset(), part.bytes()));
     }
 
     @Override
@@ -34,6 +37,6 @@ final class Scratchpad implements AutoCloseable {
         if (whole != null) {
             all.add(whole::close);
         }
-        Closer.all(all);
+        Closer.closeAll(all);
     }
 }

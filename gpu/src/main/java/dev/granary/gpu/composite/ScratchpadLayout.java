@@ -5,14 +5,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Where the parts of one primitive's scratchpad lie, and where that of its nested primitives begins. Nested ones run one after the other and
- * keep nothing, so they share one place: it is as large as the largest needs.
+ * The layout of one primitive's scratchpad: its own parts, followed by the scratchpad of nested
+ * primitives. Nested primitives run in sequence and keep nothing, so they share one region of the
+ * largest size needed.
  */
 final class ScratchpadLayout {
-    /** Parts begin at multiples of this, in bytes: more than any device asks of the parts of a buffer. */
+    /** Alignment of parts in bytes: more than any device requires of sub-buffers. */
     static final int ALIGNMENT = 4096;
 
-    /** A part, in bytes from the beginning of the primitive's scratchpad. */
+    /** A part, in bytes from the start of the primitive's scratchpad. */
     record Part(long offset, long bytes) {}
 
     private final Map<String, Part> parts = new LinkedHashMap<>();
@@ -22,7 +23,7 @@ final class ScratchpadLayout {
     /**
      * Adds a part.
      *
-     * @throws IllegalArgumentException if there is one of that name, or it has no positive size
+     * @throws IllegalArgumentException if there is a part of that name, or its size is not positive
      */
     void add(String name, long size) {
         if (size <= 0) {
@@ -35,8 +36,8 @@ final class ScratchpadLayout {
         bytes = ownBytes;
     }
 
-    /** Nothing is added any more: the nested primitives are known. */
-    void end(Collection<CompositePrimitive> nested) {
+    /** Completes the layout with the nested primitives. */
+    void complete(Collection<CompositePrimitive> nested) {
         bytes = Math.addExact(ownBytes, nested.stream().mapToLong(CompositePrimitive::scratchpadBytes).max().orElse(0));
     }
 
@@ -48,12 +49,12 @@ final class ScratchpadLayout {
         return found;
     }
 
-    /** Where the scratchpad of nested primitives begins. */
+    /** Returns the offset of the nested primitives' scratchpad. */
     long nestedOffset() {
         return ownBytes;
     }
 
-    /** The whole size, that of nested primitives included. */
+    /** Returns the total size, including that of nested primitives. */
     long bytes() {
         return bytes;
     }

@@ -1,10 +1,12 @@
 /**
- * Primitives of several kernels and of nested primitives: described, created once per process, and run through handles.
+ * Composite primitives: primitives of several kernels and nested primitives, created once per
+ * process and run through handles.
  *
- * <p>A {@link dev.granary.gpu.composite.CompositeDescriptor} is the key, a {@link dev.granary.gpu.composite.CompositePrimitive} what is cached
- * for it: immutable, without anything of a context. A {@link dev.granary.gpu.composite.CompositeHandle} is what a caller runs: it owns what
- * belongs to contexts, the resources and the scratchpad. Who adds an operation writes an
- * {@link dev.granary.gpu.composite.CompositeImplementation}.
+ * <p>A {@link dev.granary.gpu.composite.CompositeDescriptor} is the cache key, and a {@link
+ * dev.granary.gpu.composite.CompositePrimitive} the cached value: immutable, without state of a
+ * context. A {@link dev.granary.gpu.composite.CompositeHandle} runs a primitive, and owns its
+ * resources and scratchpad. New operations implement {@link
+ * dev.granary.gpu.composite.CompositeImplementation}.
  */
 @NullMarked
 package dev.granary.gpu.composite;

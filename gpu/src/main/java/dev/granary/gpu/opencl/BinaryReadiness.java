@@ -11,10 +11,10 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 
 /**
- * Knows which launches must happen before a program's binaries are worth taking, and whom to tell when they have. Thread-safe.
+ * Tracker of the launches that must happen before a program's binaries are taken. Thread-safe.
  *
- * <p>A driver that compiles when it builds needs none. One that compiles at launch needs the announced launches, or, where none are announced,
- * the first launch of any kernel.
+ * <p>If the driver compiles at build time, no launch is needed. If it compiles at launch, the
+ * announced launches are needed; if none are announced, the first launch of any kernel is.
  */
 final class BinaryReadiness {
     private final TreeSet<Launch> covered = new TreeSet<>();
@@ -25,21 +25,21 @@ final class BinaryReadiness {
 
     private BinaryReadiness() {}
 
-    /** What {@code descriptor}'s driver needs for these kernels. */
+    /** Returns a tracker of the launches that {@code descriptor} announces for these kernels. */
     static BinaryReadiness of(KernelDescriptor descriptor, List<String> kernels) {
-        BinaryReadiness watch = new BinaryReadiness();
+        BinaryReadiness readiness = new BinaryReadiness();
         for (Launch launch : descriptor.launches()) {
             if (launch.kernel().equals(Launch.EVERY_KERNEL)) {
-                kernels.forEach(kernel -> watch.pending.add(new Launch(kernel, launch.geometry())));
+                kernels.forEach(kernel -> readiness.pending.add(new Launch(kernel, launch.geometry())));
             } else {
-                watch.pending.add(launch);
+                readiness.pending.add(launch);
             }
         }
-        watch.waitsForAnyLaunch = watch.pending.isEmpty() && DriverTraits.of(descriptor.target()).compilesAtLaunch();
-        return watch;
+        readiness.waitsForAnyLaunch = readiness.pending.isEmpty() && DriverTraits.of(descriptor.target()).compilesAtLaunch();
+        return readiness;
     }
 
-    /** Nothing to wait for: the binaries came with all announced launches. */
+    /** Marks all announced launches as covered: the binaries came with them. */
     synchronized BinaryReadiness completed() {
         covered.addAll(pending);
         pending.clear();
@@ -49,26 +49,30 @@ final class BinaryReadiness {
     }
 
     /**
-     * The binaries were taken: they cover what was launched, and what the driver's own way made them cover.
+     * Records that the binaries were taken. They cover the earlier launches, and those that the
+     * driver covers without a launch.
      *
-     * @param isCovered tells of which announced geometries that is sure
+     * @param isCovered returns true for a geometry that the driver certainly covers
      */
     synchronized void taken(Predicate<Geometry> isCovered) {
         isTaken = true;
         pending.stream().filter(launch -> isCovered.test(launch.geometry())).forEach(covered::add);
     }
 
-    /** The geometries that a binary taken now would lack. */
+    /** Returns the announced geometries that a binary taken now would lack. */
     synchronized List<Geometry> pendingGeometries() {
         return pending.stream().map(Launch::geometry).distinct().toList();
     }
 
-    /** The launches that the binaries cover: those that happened before they were taken, and those that they were made to cover. */
+    /**
+     * Returns the launches that the binaries cover: those before the binaries were taken, and those
+     * covered without a launch.
+     */
     synchronized Set<Launch> covered() {
         return new TreeSet<>(covered);
     }
 
-    /** Runs {@code action} when nothing is pending any more; now, if that is so. */
+    /** Runs {@code action} once no launch is pending; at once if none is. */
     void onComplete(Runnable action) {
         synchronized (this) {
             if (isPending()) {
@@ -79,7 +83,7 @@ final class BinaryReadiness {
         action.run();
     }
 
-    /** A launch has run. */
+    /** Records that a launch has completed. */
     void launched(String kernel, Geometry geometry) {
         List<Runnable> due;
         synchronized (this) {

@@ -16,8 +16,9 @@ import org.lwjgl.opencl.CL11;
 import org.lwjgl.opencl.CL12;
 
 /**
- * Every native call of this package, with its status checked: a failure is an {@link OpenClException} that names call and code. Handles are
- * {@code long}, 0 is never returned. Not final, so that a test can watch what reaches the driver.
+ * All native calls of this package, with status checks: a failure throws an {@link OpenClException}
+ * with call and code. Handles are {@code long} and never 0. Not final, so that tests can observe
+ * the calls.
  */
 class ClBinding {
     private static final int PLATFORM_NOT_FOUND_KHR = -1001;
@@ -123,7 +124,7 @@ class ClBinding {
         }
     }
 
-    /** Hands bytes to the driver, which must have been verified: drivers die on damaged ones. */
+    /** Creates a program from verified bytes: drivers abort the process on damaged ones. */
     long createProgramWithBinary(long context, long device, MemorySegment binary) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
@@ -141,11 +142,14 @@ class ClBinding {
             check("clCreateProgramWithBinary (the device's binary)", binaryStatus.get(JAVA_INT, 0));
             return program;
         } finally {
-            Reference.reachabilityFence(binary); // the driver has read it, whatever else holds it
+            Reference.reachabilityFence(binary); // the driver has read it by now
         }
     }
 
-    /** Builds; true if it worked, false if the sources or binaries are at fault and the build log says why. */
+    /**
+     * Builds a program. Returns false if sources, options or binaries are at fault; the build log
+     * has the reason.
+     */
     boolean buildProgram(long program, long device, String options) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
@@ -163,7 +167,10 @@ class ClBinding {
                 (size, value, needed) -> CL10.nclGetProgramBuildInfo(program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed));
     }
 
-    /** The program's binary for its one device. The first call may compile, and freezes the binary in some drivers. */
+    /**
+     * Returns the program's binary for its one device. The first call may compile, and in some
+     * drivers fixes the binary.
+     */
     MemorySegment programBinary(long program) {
         MemorySegment sizes = query("clGetProgramInfo",
                 (size, value, needed) -> CL10.nclGetProgramInfo(program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed));
@@ -212,7 +219,7 @@ class ClBinding {
                 CL10.nclGetKernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed)).get(JAVA_INT, 0);
     }
 
-    /** True where the kernel's source requires a size of its groups. */
+    /** Returns true if the kernel's source requires a work-group size. */
     boolean hasFixedGroup(long kernel, long device) {
         return query("clGetKernelWorkGroupInfo", (size, value, needed) ->
                 CL10.nclGetKernelWorkGroupInfo(kernel, device, CL10.CL_KERNEL_COMPILE_WORK_GROUP_SIZE, size, value, needed))
@@ -223,12 +230,18 @@ class ClBinding {
         check("clReleaseKernel", CL10.clReleaseKernel(kernel));
     }
 
-    /** Sets an argument to {@code size} bytes at {@code address}; to local memory of that size where the address is 0. */
+    /**
+     * Sets an argument to {@code size} bytes at {@code address}; if the address is 0, to local
+     * memory of that size.
+     */
     void setArgument(long kernel, int index, long size, long address) {
         check("clSetKernelArg(" + index + ")", CL10.nclSetKernelArg(kernel, index, size, address));
     }
 
-    /** Launches and waits until the kernel has run. {@code local} may be empty: the driver chooses. */
+    /**
+     * Launches a kernel and waits for its completion. If {@code local} is empty, the driver
+     * chooses.
+     */
     void launch(long queue, long kernel, List<Long> global, List<Long> local) {
         try (Arena arena = Arena.ofConfined()) {
             long localAddress = local.isEmpty() ? 0 : arena.allocateFrom(JAVA_LONG, array(local)).address();
@@ -246,7 +259,7 @@ class ClBinding {
         }
     }
 
-    /** A buffer that is a part of another, sharing its memory. */
+    /** Creates a buffer that shares a part of another buffer's memory. */
     long createSubBuffer(long buffer, long offset, long bytes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
@@ -271,7 +284,7 @@ class ClBinding {
     }
 
     private interface Query {
-        int ask(long size, long value, long neededSize);
+        int get(long size, long value, long neededSize);
     }
 
     private static String text(String call, Query query) {
@@ -286,9 +299,9 @@ class ClBinding {
     private static MemorySegment query(String call, Query query) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment needed = arena.allocate(JAVA_LONG);
-            check(call, query.ask(0, 0, needed.address()));
+            check(call, query.get(0, 0, needed.address()));
             MemorySegment value = Arena.ofAuto().allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
-            check(call, query.ask(needed.get(JAVA_LONG, 0), value.address(), 0));
+            check(call, query.get(needed.get(JAVA_LONG, 0), value.address(), 0));
             return value;
         }
     }

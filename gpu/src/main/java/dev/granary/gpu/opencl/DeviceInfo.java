@@ -5,7 +5,8 @@ import java.util.function.Supplier;
 import org.lwjgl.opencl.CL10;
 
 /**
- * What a driver says of itself and of a device, {@link Target#UNKNOWN} where it will not say.
+ * The properties that a driver reports of itself and of a device; {@link Target#UNKNOWN} if a query
+ * fails.
  *
  * @param platformName {@code CL_PLATFORM_NAME}
  * @param platformVersion {@code CL_PLATFORM_VERSION}
@@ -29,30 +30,30 @@ record DeviceInfo(
     private static final int CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000; // cl_nv_device_attribute_query
     private static final int CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV = 0x4001;
 
-    static DeviceInfo ask(ClBinding binding, long platform, long device) {
-        String extensions = answer(() -> binding.deviceText(device, CL10.CL_DEVICE_EXTENSIONS));
+    static DeviceInfo query(ClBinding binding, long platform, long device) {
+        String extensions = queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_EXTENSIONS));
         return new DeviceInfo(
-                answer(() -> binding.platformText(platform, CL10.CL_PLATFORM_NAME)),
-                answer(() -> binding.platformText(platform, CL10.CL_PLATFORM_VERSION)),
-                answer(() -> binding.deviceText(device, CL10.CL_DEVICE_VENDOR)),
-                answer(() -> binding.deviceText(device, CL10.CL_DEVICE_NAME)),
-                answer(() -> binding.deviceText(device, CL10.CL_DEVICE_VERSION)),
-                answer(() -> binding.deviceText(device, CL10.CL_DRIVER_VERSION)),
+                queryOrUnknown(() -> binding.platformText(platform, CL10.CL_PLATFORM_NAME)),
+                queryOrUnknown(() -> binding.platformText(platform, CL10.CL_PLATFORM_VERSION)),
+                queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_VENDOR)),
+                queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_NAME)),
+                queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DEVICE_VERSION)),
+                queryOrUnknown(() -> binding.deviceText(device, CL10.CL_DRIVER_VERSION)),
                 extensions.contains("cl_intel_device_attribute_query")
-                        ? answer(() -> "0x" + Integer.toHexString(binding.deviceInt(device, CL_DEVICE_ID_INTEL)))
+                        ? queryOrUnknown(() -> "0x" + Integer.toHexString(binding.deviceInt(device, CL_DEVICE_ID_INTEL)))
                         : Target.UNKNOWN,
                 extensions.contains("cl_nv_device_attribute_query")
-                        ? answer(() -> binding.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) + "."
+                        ? queryOrUnknown(() -> binding.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) + "."
                                 + binding.deviceInt(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV))
                         : Target.UNKNOWN);
     }
 
-    private static String answer(Supplier<String> question) {
+    private static String queryOrUnknown(Supplier<String> query) {
         try {
-            String text = question.get();
+            String text = query.get();
             return text.isBlank() ? Target.UNKNOWN : text;
         } catch (OpenClException e) {
-            return Target.UNKNOWN; // a failed probe gives a stable target that differs from the healthy one
+            return Target.UNKNOWN; // a failed query gives a stable target that differs from the regular one
         }
     }
 }

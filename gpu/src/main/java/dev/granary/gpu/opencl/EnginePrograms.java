@@ -11,54 +11,58 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one engine does for primitives that outlive it, as those in a cache: it keeps the live programs that were made for them, for the next
- * load, and takes the binaries of those that were compiled in it before it closes. It keeps no primitive in memory. Thread-safe.
+ * The programs of one engine for primitives that outlive it, such as cached ones. It keeps their
+ * native programs for the next load, and takes missing binaries before the engine closes.
+ * References to primitives are weak. Thread-safe.
  */
 final class EnginePrograms {
     private static final Logger LOG = LoggerFactory.getLogger(EnginePrograms.class);
 
     private final OpenClEngine engine;
-    private final Set<OpenClPrimitive> compiledHere = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
-    private final Map<OpenClPrimitive, Made> made = Collections.synchronizedMap(new WeakHashMap<>());
+    private final Set<OpenClPrimitive> registered = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
+    private final Map<OpenClPrimitive, KeptProgram> keptPrograms = Collections.synchronizedMap(new WeakHashMap<>());
 
-    /** A program made from the binaries of a primitive; it knows nothing of the primitive, which may go at any time. */
-    private record Made(ProgramHandle program, Cleaner.Cleanable release) {}
+    /** A program made from a primitive's binaries, without a reference to the primitive. */
+    private record KeptProgram(ProgramHandle program, Cleaner.Cleanable release) {}
 
     EnginePrograms(OpenClEngine engine) {
         this.engine = engine;
     }
 
-    /** Will take the binaries of {@code primitive}, if it is still there then. Only while the engine is open. */
-    void add(OpenClPrimitive primitive) {
-        compiledHere.add(primitive);
+    /**
+     * Registers a primitive whose binaries are taken when the engine closes. Requires an open
+     * engine.
+     */
+    void register(OpenClPrimitive primitive) {
+        registered.add(primitive);
     }
 
-    /** The program that an earlier load made, retained; null where there is none. */
+    /** Returns the program of an earlier load, retained, or null. */
     @Nullable ProgramHandle program(OpenClPrimitive primitive) {
-        Made known = made.get(primitive);
-        return known != null && known.program.retain() ? known.program : null;
+        KeptProgram kept = keptPrograms.get(primitive);
+        return kept != null && kept.program.retain() ? kept.program : null;
     }
 
-    /** Keeps a program of a primitive that will be loaded again. Only while the engine is open. */
+    /** Keeps the program of a primitive that will be loaded again. Requires an open engine. */
     void keep(OpenClPrimitive primitive, ProgramHandle program) {
-        if (primitive.isKept() && !made.containsKey(primitive) && program.retain()) {
-            Made replaced = made.put(primitive, new Made(program, primitive.releaseWithThis(program)));
-            if (replaced != null) { // another thread was faster
-                replaced.release.clean();
+        if (primitive.outlivesEngine() && !keptPrograms.containsKey(primitive) && program.retain()) {
+            KeptProgram previous = keptPrograms.put(primitive, new KeptProgram(program, primitive.releaseWithThis(program)));
+            if (previous != null) { // another thread was faster
+                previous.release.clean();
             }
         }
     }
 
-    /** The engine is closing: takes the binaries that were not taken yet, and lets go of all programs. */
-    void leave() {
-        for (OpenClPrimitive primitive : List.copyOf(compiledHere)) { // without its lock: taking binaries may last
+    /** Takes missing binaries and releases all programs, since the engine is closing. */
+    void engineClosing() {
+        for (OpenClPrimitive primitive : List.copyOf(registered)) { // a copy, without the set's lock: taking binaries may be slow
             try {
-                primitive.leaveEngine(engine);
-            } catch (RuntimeException | Error e) { // it will be compiled once more; the engine must close all the same
-                LOG.warn("{}: its binaries cannot be taken: {}", primitive, e.getMessage());
+                primitive.engineClosing(engine);
+            } catch (RuntimeException | Error e) { // it will be compiled again; the engine must close all the same
+                LOG.warn("{}: the binaries cannot be taken from the driver: {}", primitive, e.getMessage());
             }
         }
-        List.copyOf(made.values()).forEach(one -> one.release.clean()); // else what they hold would stay as long as the primitives
-        made.clear();
+        List.copyOf(keptPrograms.values()).forEach(kept -> kept.release.clean()); // otherwise they would be retained as long as the primitives
+        keptPrograms.clear();
     }
 }

@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A private temporary directory with the headers of one build: what was hashed is what is compiled, whatever happens to the original files
- * meanwhile. Closing removes it.
+ * A private temporary directory with the headers of one build, removed when closed. The compiler
+ * reads exactly the hashed content, even if the original files change.
  */
 final class HeaderDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HeaderDirectory.class);
 
-    /** The source's place lies this deep, so that places that begin with {@code ../} stay inside. */
+    /** Depth of the source's directory, so that paths that begin with {@code ../} stay inside. */
     private static final int DEPTH = 8;
 
     private final Path top;
@@ -33,8 +33,9 @@ final class HeaderDirectory implements AutoCloseable {
     /**
      * Writes the headers.
      *
-     * @param parent where the temporary directory is made
-     * @throws IOException if the temporary directory cannot be written, or a name leads out of it
+     * @param parent the parent of the temporary directory
+     * @throws IOException if the temporary directory cannot be written, or a header path is outside
+     *     of it
      */
     HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
         top = Files.createTempDirectory(parent, "granary-headers-").toRealPath();
@@ -46,11 +47,11 @@ final class HeaderDirectory implements AutoCloseable {
         directories.add(root);
         try {
             Files.createDirectories(root);
-            for (String place : descriptor.includeDirectories()) {
-                directories.add(Files.createDirectories(inside(place)));
+            for (String directory : descriptor.includeDirectories()) {
+                directories.add(Files.createDirectories(resolve(directory)));
             }
             for (Map.Entry<String, String> header : descriptor.headers().entrySet()) {
-                Path file = inside(header.getKey());
+                Path file = resolve(header.getKey());
                 Files.createDirectories(file.getParent());
                 Files.writeString(file, header.getValue());
             }
@@ -60,12 +61,12 @@ final class HeaderDirectory implements AutoCloseable {
         }
     }
 
-    /** The options that make the compiler look here, the source's own directory first. */
+    /** Returns the {@code -I} options for this directory, the source's own directory first. */
     String options() {
         return BuildOptions.format(directories.stream().map(directory -> "-I" + directory).toList());
     }
 
-    /** Removes the directory. What cannot be removed is logged: it must not fail a build that worked. */
+    /** Removes the directory. A failure is logged, since it must not fail a successful build. */
     @Override
     public void close() {
         try {
@@ -83,20 +84,20 @@ final class HeaderDirectory implements AutoCloseable {
                 }
             });
         } catch (IOException e) {
-            LOG.warn("The temporary directory {} could not be removed, please do so: {}", top, e.toString());
+            LOG.warn("The temporary directory {} could not be removed; please remove it: {}", top, e.toString());
         }
     }
 
-    private Path inside(String place) throws IOException {
-        Path path;
+    private Path resolve(String path) throws IOException {
+        Path resolved;
         try {
-            path = root.resolve(place).normalize();
+            resolved = root.resolve(path).normalize();
         } catch (InvalidPathException e) {
-            throw new IOException("the place " + place + " cannot be a file here: " + e.getReason(), e);
+            throw new IOException("the path " + path + " is not valid here: " + e.getReason(), e);
         }
-        if (!path.startsWith(top) || path.equals(top)) {
-            throw new IOException("the place " + place + " leads out of the directory of headers");
+        if (!resolved.startsWith(top) || resolved.equals(top)) {
+            throw new IOException("the path " + path + " is outside of the directory of headers");
         }
-        return path;
+        return resolved;
     }
 }

@@ -1,9 +1,9 @@
 package dev.granary.gpu.opencl;
 
 /**
- * A kernel argument that is a piece of local memory.
+ * A kernel argument that allocates local memory.
  *
- * @param bytes its size in bytes, per work-group
+ * @param bytes the size in bytes per work-group
  */
 public record LocalMemory(long bytes) {
     /**

@@ -3,27 +3,28 @@ package dev.granary.gpu.opencl;
 import java.util.function.LongConsumer;
 
 /**
- * A native object of one engine, released exactly once: by its owner, or when the engine closes. While a native call uses it, it is held,
- * and its owner's release takes effect after that call. Thread-safe.
+ * A native object of one engine that is released exactly once, by its owner or when the engine
+ * closes. A release during a native call takes effect after that call. Thread-safe.
  */
 final class NativeHandle {
     private final OpenClEngine engine;
-    private final String what;
+    private final String description;
     private final LongConsumer releaser;
-    private volatile long handle; // 0: released. Written under the monitor
-    private int holds; // guarded by this: native calls under way that use it
+    private volatile long handle; // 0: released; written under the monitor
+    private int holds; // guarded by this; running native calls that use it
 
     /**
-     * Takes over a native object. Only while the engine is in use, so that its closing sees the object.
+     * Takes ownership of a native object. Requires an engine lease, so that closing the engine
+     * releases the object.
      *
-     * @param what names it in messages
+     * @param description the object's name in messages
      */
-    NativeHandle(OpenClEngine engine, String what, long handle, LongConsumer releaser) {
+    NativeHandle(OpenClEngine engine, String description, long handle, LongConsumer releaser) {
         this.engine = engine;
-        this.what = what;
+        this.description = description;
         this.handle = handle;
         this.releaser = releaser;
-        engine.live().add(this);
+        engine.nativeHandles().add(this);
     }
 
     OpenClEngine engine() {
@@ -31,81 +32,88 @@ final class NativeHandle {
     }
 
     /**
-     * The native handle, for an object that no other thread releases meanwhile; only while the engine is in use.
+     * Returns the native handle of an object that no other thread releases meanwhile. Requires an
+     * engine lease.
      *
      * @throws IllegalStateException if it was released
      */
     long get() {
-        long known = handle;
-        if (known == 0) {
+        long current = handle;
+        if (current == 0) {
             throw closed();
         }
-        return known;
+        return current;
     }
 
-    /** The native object stays until this is closed, whoever releases it meanwhile. Ends before the engine's use does. */
+    /**
+     * A hold that keeps the native object until it is closed. It must be closed before the engine
+     * lease.
+     */
     final class Hold implements AutoCloseable {
-        private final long held;
+        private final long object;
 
-        private Hold(long held) {
-            this.held = held;
+        private Hold(long object) {
+            this.object = object;
         }
 
         long handle() {
-            return held;
+            return object;
         }
 
         @Override
         public void close() {
-            letGo(held);
+            endHold(object);
         }
     }
 
     /**
-     * Keeps the native object for one native call; only while the engine is in use.
+     * Keeps the native object for one native call. Requires an engine lease.
      *
      * @throws IllegalStateException if it was released
      */
     synchronized Hold hold() {
-        Hold hold = new Hold(get()); // before it counts, since this may fail
+        Hold hold = new Hold(get()); // may throw, so before the count
         holds++;
         return hold;
     }
 
-    private void letGo(long held) {
+    private void endHold(long object) {
         synchronized (this) {
             if (--holds > 0 || handle != 0) {
                 return;
             }
         }
-        releaser.accept(held); // its owner has released it meanwhile
+        releaser.accept(object); // the owner released it meanwhile
     }
 
     private IllegalStateException closed() {
-        return new IllegalStateException("The " + what + " is closed");
+        return new IllegalStateException("The " + description + " is closed");
     }
 
     boolean isReleased() {
         return handle == 0;
     }
 
-    /** Releases the object for its owner: nobody can use it from now on. */
+    /** Releases the object for its owner; it cannot be used afterwards. */
     void release() {
-        try (var _ = engine.useEvenIfClosed()) {
-            engine.live().remove(this);
+        try (var _ = engine.leaseEvenIfClosed()) {
+            engine.nativeHandles().remove(this);
             releaseNow();
         }
     }
 
-    /** Releases the object whoever still has it: the engine is closing, or its owner wants it. */
+    /**
+     * Releases the object for its owner or for the closing engine; if it is held, the last hold
+     * does.
+     */
     void releaseNow() {
-        long last;
+        long object;
         synchronized (this) {
-            last = holds > 0 ? 0 : handle; // where it is held, whoever holds it last releases it
+            object = holds > 0 ? 0 : handle;
             handle = 0;
         }
-        if (last != 0) {
-            releaser.accept(last);
+        if (object != 0) {
+            releaser.accept(object);
         }
     }
 }

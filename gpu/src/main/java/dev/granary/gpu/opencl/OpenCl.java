@@ -10,7 +10,7 @@ import java.util.Map;
 import org.lwjgl.opencl.CL;
 import org.lwjgl.system.Configuration;
 
-/** The OpenCL platforms and devices of this machine. Thread-safe. */
+/** Access to the OpenCL platforms and devices of this machine. Thread-safe. */
 public final class OpenCl {
     private static final String LIBRARY = "libOpenCL.so.1";
 
@@ -18,24 +18,27 @@ public final class OpenCl {
 
     private OpenCl() {}
 
-    /** What {@link #probe()} found. */
+    /** The result of {@link #probe()}. */
     public sealed interface Probe {
         /**
-         * The loader answered.
+         * OpenCL is installed.
          *
-         * @param devices all devices of all platforms, in the loader's order; may be none
+         * @param devices all devices of all platforms, in the loader's order; may be empty
          */
         record Found(List<OpenClDevice> devices) implements Probe {}
 
         /**
-         * There is no OpenCL here.
+         * OpenCL is not installed.
          *
-         * @param cause what is missing and how to install it, one line
+         * @param cause a line that names the missing part and how to install it
          */
         record Missing(String cause) implements Probe {}
     }
 
-    /** Looks for OpenCL and its devices. Does not throw for what is missing. */
+    /**
+     * Returns the OpenCL devices, or the reason why there is no OpenCL. Does not throw if OpenCL is
+     * missing.
+     */
     public static Probe probe() {
         try {
             load();
@@ -44,18 +47,18 @@ public final class OpenCl {
                     + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
         }
         List<OpenClDevice> devices = new ArrayList<>();
-        Map<EngineKind, Integer> numbers = new EnumMap<>(EngineKind.class);
+        Map<EngineKind, Integer> counts = new EnumMap<>(EngineKind.class);
         ClBinding binding = new ClBinding();
         for (long platform : binding.platforms()) {
-            for (long device : binding.devices(platform)) {
-                OpenClDevice found = OpenClDevice.probe(binding, platform, device);
-                devices.add(found.numbered(numbers.merge(found.kind(), 1, Integer::sum) - 1));
+            for (long handle : binding.devices(platform)) {
+                OpenClDevice device = OpenClDevice.probe(binding, platform, handle);
+                devices.add(device.withIndex(counts.merge(device.kind(), 1, Integer::sum) - 1));
             }
         }
         return new Probe.Found(List.copyOf(devices));
     }
 
-    /** All devices; none where there is no OpenCL. */
+    /** Returns all devices; none if there is no OpenCL. */
     public static List<OpenClDevice> devices() {
         return switch (probe()) {
             case Probe.Found found -> found.devices();
@@ -64,15 +67,18 @@ public final class OpenCl {
     }
 
     /**
-     * Tells which launches this process is about to announce, before it takes the first binaries. A program that takes binaries without
-     * launching, for several geometries, calls this first: PoCL 3.1 settles once per process which group sizes such binaries cover.
-     * Each binary then covers all of them, which costs compile time and bytes.
+     * Sets the launches that this process will announce; to be called before the first binaries are
+     * taken. A program that takes binaries for several geometries without launching needs this:
+     * PoCL 3.1 fixes the covered work-group sizes once per process. Each binary then covers all of
+     * them, which costs compile time and bytes.
      */
     public static void expectLaunches(Collection<Geometry> geometries) {
         PoclSpecialization.expect(geometries);
     }
 
-    /** Loads the native libraries, once per process; a failure is tried again by the next call. */
+    /**
+     * Loads the native libraries, once per process; a failed load is tried again by the next call.
+     */
     private static synchronized void load() {
         if (isLoaded) {
             return;
@@ -83,7 +89,7 @@ public final class OpenCl {
         try {
             CL.create();
         } catch (IllegalStateException e) {
-            // The application uses OpenCL through LWJGL itself, and has loaded it.
+            // The application uses OpenCL through LWJGL and has loaded it.
         }
         isLoaded = true;
     }

@@ -4,7 +4,7 @@ import dev.granary.gpu.DeviceBuffer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** A {@code cl_mem} of one engine. */
+/** A buffer of one OpenCL engine: a {@code cl_mem}. */
 public final class OpenClBuffer implements DeviceBuffer {
     private final OpenClEngine engine;
     private final long bytes;
@@ -18,7 +18,7 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.engine = engine;
         this.bytes = bytes;
         this.isPart = false;
-        try (var _ = engine.use()) {
+        try (var _ = engine.lease()) {
             this.handle = handle(engine, engine.binding().createBuffer(engine.context(), bytes));
         }
     }
@@ -27,7 +27,7 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.engine = whole.engine;
         this.bytes = bytes;
         this.isPart = true;
-        try (var _ = engine.use(); NativeHandle.Hold held = whole.handle.hold()) {
+        try (var _ = engine.lease(); NativeHandle.Hold held = whole.handle.hold()) {
             this.handle = handle(engine, engine.binding().createSubBuffer(held.handle(), offset, bytes));
         }
     }
@@ -92,10 +92,10 @@ public final class OpenClBuffer implements DeviceBuffer {
     }
 
     /**
-     * Holds the buffer as an argument of a kernel in {@code user}, until the launch is enqueued: the driver keeps its memory from then on.
-     * Only while that engine is in use.
+     * Holds the buffer as a kernel argument in {@code user} until the launch is enqueued; from then
+     * on the driver retains its memory. Requires a lease of that engine.
      *
-     * @throws IllegalArgumentException if the buffer is another engine's
+     * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed
      */
     NativeHandle.Hold holdIn(OpenClEngine user) {
@@ -108,7 +108,7 @@ public final class OpenClBuffer implements DeviceBuffer {
     @Override
     public void writeFrom(MemorySegment from) {
         checkFits(from);
-        try (var _ = engine.use(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
+        try (var _ = engine.lease(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
             engine.binding().writeBuffer(engine.queue(), held.handle(), arena.allocate(from.byteSize()).copyFrom(from));
         }
     }
@@ -116,7 +116,7 @@ public final class OpenClBuffer implements DeviceBuffer {
     @Override
     public void readTo(MemorySegment into) {
         checkFits(into);
-        try (var _ = engine.use(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
+        try (var _ = engine.lease(); NativeHandle.Hold held = handle.hold(); Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
             engine.binding().readBuffer(engine.queue(), held.handle(), staging);
             into.copyFrom(staging);

@@ -7,12 +7,13 @@ import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
 
 /**
- * The constant tensors of one engine: buffers that are prepared once (packed weights, folded scales) and read by any number of primitives.
- * Thread-safe.
+ * The constant tensors of one engine: buffers such as packed weights, computed once and read by any
+ * number of primitives. Thread-safe.
  *
- * <p>Several of these for one engine share their tensors, if they are made over the same caches. Engines on one device share its budget, and no
- * tensors: each has a context of its own. Sub-devices count as their main device, whose memory they use. When the engine is closed its tensors
- * leave the cache, used or not: nobody can use them any more.
+ * <p>Instances for one engine share their tensors if they use the same caches. Engines on one
+ * device share its budget but no tensors, since each has its own context. Sub-devices count as
+ * their main device, whose memory they use. When the engine closes, its tensors leave the cache,
+ * even if in use.
  */
 public final class OpenClConstants {
     private static final String BACKEND = "opencl";
@@ -21,33 +22,39 @@ public final class OpenClConstants {
     private final ConstantTensorCache cache;
 
     /**
-     * The constants of {@code engine}.
+     * Creates the constants of {@code engine}.
      *
      * @throws IllegalStateException if the engine is closed
      */
     public OpenClConstants(ConstantTensorCaches caches, OpenClEngine engine) {
         this.engine = engine;
         this.cache = caches.of(engine.device().kind(), engine.device().index());
-        engine.keepsConstantsIn(cache);
+        engine.registerConstants(cache);
     }
 
     /**
-     * The tensor of that key: from the cache, from another thread that is making it, or from {@code maker}.
+     * Returns the tensor of that key: from the cache, from another thread that is computing it, or
+     * from {@code maker}.
      *
-     * @param key everything that decides what is computed, with equality; it must not change
-     * @param bytes the size of the buffer that {@code maker} makes
-     * @param maker fills a new buffer of this engine, which the cache takes over, and closes what else it uses
-     * @return the caller's hold on the buffer, which must be closed; the buffer itself must not be written nor closed
-     * @throws E what the maker threw, in this thread or in the one that made
-     * @throws IllegalArgumentException if the maker's buffer is another engine's or of another size
-     * @throws IllegalStateException if the engine is closed, or if making the tensor turns out to need the tensor itself
+     * @param key everything that decides the content, with {@code equals} and {@code hashCode}; it
+     *     must not change
+     * @param bytes the size of the buffer that {@code maker} returns
+     * @param maker fills a new buffer of this engine, which the cache then owns, and closes other
+     *     resources that it uses
+     * @return the caller's hold on the buffer, which must be closed; the buffer itself must be
+     *     neither written nor closed
+     * @throws E if the maker threw it, in this thread or in the one that computed the tensor
+     * @throws IllegalArgumentException if the maker's buffer belongs to another engine or has
+     *     another size
+     * @throws IllegalStateException if the engine is closed, or computing the tensor needs the
+     *     tensor itself
      */
     public <E extends Exception> ConstantHold<OpenClBuffer> get(Object key, long bytes, ConstantFactory<OpenClBuffer, E> maker) throws E {
         ConstantHold<OpenClBuffer> constant = cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
         try {
-            engine.use().close();
+            engine.lease().close();
         } catch (IllegalStateException e) {
-            // Closed while this was made: then it came into the cache after the engine's tensors had left.
+            // Closed meanwhile: the tensor entered the cache after the engine's tensors had left.
             constant.close();
             cache.removeContext(engine);
             throw e;
@@ -56,15 +63,15 @@ public final class OpenClConstants {
     }
 
     /**
-     * Removes a tensor, made or promised; who uses it keeps it.
+     * Removes a tensor, computed or promised; existing holds stay valid.
      *
-     * @return true if it was there
+     * @return true if it was present
      */
     public boolean removeIfExist(Object key) {
         return cache.removeIfExist(keyOf(key));
     }
 
-    /** The cache of the device, of all engines together. */
+    /** Returns the cache of the device, shared by all its engines. */
     public ConstantTensorCache cache() {
         return cache;
     }

@@ -5,7 +5,7 @@ import dev.granary.cache.constant.EngineKind;
 import java.util.List;
 import org.lwjgl.opencl.CL10;
 
-/** One OpenCL device of this machine, with what its driver says of itself. Immutable. */
+/** One OpenCL device of this machine, with the properties that its driver reports. Immutable. */
 public final class OpenClDevice {
     private final ClBinding binding;
     private final long platform;
@@ -29,51 +29,55 @@ public final class OpenClDevice {
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
-        DeviceInfo answers = DeviceInfo.ask(binding, platform, handle);
+        DeviceInfo info = DeviceInfo.query(binding, platform, handle);
         boolean isProcessor = (binding.deviceLong(handle, CL10.CL_DEVICE_TYPE) & CL10.CL_DEVICE_TYPE_CPU) != 0;
-        return new OpenClDevice(binding, platform, handle, OpenClTargets.targetOf(answers), answers.deviceName(), answers.platformName(),
+        return new OpenClDevice(binding, platform, handle, OpenClTargets.targetOf(info), info.deviceName(), info.platformName(),
                 isProcessor ? EngineKind.CPU : EngineKind.GPU, 0);
     }
 
-    /** This device, as that one of its kind. */
-    OpenClDevice numbered(int number) {
-        return new OpenClDevice(binding, platform, handle, target, name, platformName, kind, number);
+    /** Returns this device with that index among the devices of its kind. */
+    OpenClDevice withIndex(int index) {
+        return new OpenClDevice(binding, platform, handle, target, name, platformName, kind, index);
     }
 
-    /** What binaries for this device fit. */
+    /** Returns the target of binaries for this device. */
     public Target target() {
         return target;
     }
 
-    /** The device's name, as the driver tells it. */
+    /** Returns the device's name, as the driver reports it. */
     public String name() {
         return name;
     }
 
-    /** The platform's name, as the driver tells it. */
+    /** Returns the platform's name, as the driver reports it. */
     public String platformName() {
         return platformName;
     }
 
-    /** What it is: a processor, or anything else. */
+    /** Returns the kind of device: CPU for a processor, GPU for anything else. */
     public EngineKind kind() {
         return kind;
     }
 
-    /** Its number among the devices of its kind, in the loader's order, from 0; a sub-device has its main device's. */
+    /**
+     * Returns the index among the devices of its kind, from 0 in the loader's order; a sub-device
+     * has its main device's.
+     */
     public int index() {
         return index;
     }
 
-    /** The number of compute units. */
+    /** Returns the number of compute units. */
     public int computeUnits() {
         return binding.deviceInt(handle, CL10.CL_DEVICE_MAX_COMPUTE_UNITS);
     }
 
     /**
-     * Splits this device into sub-devices of that many compute units. They share this device's target, and live as long as the process.
+     * Splits this device into sub-devices of that many compute units. They share this device's
+     * target and are never released.
      *
-     * @throws OpenClException if the device cannot be split so
+     * @throws OpenClException if the device does not support this split
      */
     public List<OpenClDevice> split(int computeUnits) {
         return binding.equalSubDevices(handle, computeUnits).stream()

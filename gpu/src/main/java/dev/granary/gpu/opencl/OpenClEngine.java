@@ -24,10 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An OpenCL device with a context and a queue: compiles programs, takes their binaries, restores and launches them. Thread-safe.
+ * An OpenCL device with a context and a queue, which compiles programs, takes their binaries,
+ * restores and launches them. Thread-safe.
  *
- * <p>Buffers and kernels belong to the engine that made them and are closed with it. Closing waits for calls that are under way; what is
- * called afterwards is an {@link IllegalStateException}.
+ * <p>Buffers and kernels belong to their engine and are closed with it. Closing waits for running
+ * calls; later calls throw {@link IllegalStateException}.
  */
 public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private static final Logger LOG = LoggerFactory.getLogger(OpenClEngine.class);
@@ -37,13 +38,13 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final long context;
     private final long queue;
     private final ProgramBuilder programs;
-    private final Set<NativeHandle> live = ConcurrentHashMap.newKeySet();
-    private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet(); // those that hold tensors of this context
+    private final Set<NativeHandle> nativeHandles = ConcurrentHashMap.newKeySet();
+    private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet(); // caches with tensors of this context
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(); // read: in use; write: closing
-    private final EngineLease use = lock.readLock()::unlock;
+    private final EngineLease readLease = lock.readLock()::unlock;
     private boolean isClosed; // guarded by lock
-    private final ReentrantLock closing = new ReentrantLock(); // held by the one who closes
-    private final EnginePrograms kept = new EnginePrograms(this);
+    private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
+    private final EnginePrograms enginePrograms = new EnginePrograms(this);
 
     private OpenClEngine(OpenClDevice device, ClBinding binding) {
         this.device = device;
@@ -76,7 +77,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return device.target();
     }
 
-    /** The device. */
+    /** Returns the device. */
     public OpenClDevice device() {
         return device;
     }
@@ -85,7 +86,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
         checkTarget(descriptor);
         long start = System.nanoTime();
-        try (var _ = use()) {
+        try (var _ = lease()) {
             ProgramHandle program = handle(programs.compile(descriptor));
             return OpenClPrimitive.compiled(descriptor, program, Duration.ofNanos(System.nanoTime() - start));
         } catch (OpenClException e) {
@@ -105,7 +106,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         if (binaries.count() != 1 || binaries.byteSize() == 0) {
             throw new RestoreException(descriptor.name() + ": one binary is needed, not " + binaries);
         }
-        try (var _ = use()) {
+        try (var _ = lease()) {
             return restore(descriptor, binaries);
         } catch (OpenClException e) {
             throw new RestoreException(descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
@@ -113,52 +114,55 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Makes the resource that launches the primitive's kernels here: from a live program of this engine where there is one, else from its
-     * binaries. Where there are none, or the driver refuses them, it is compiled once more, which {@link Primitive#onCompiledAgain} tells. The
-     * live program of a primitive that {@linkplain Primitive#outliveEngine outlives its engine} stays until this engine closes or the primitive is
-     * gone, so that the next load takes microseconds.
+     * Loads the primitive's kernels: from a native program of this engine if there is one, else
+     * from the binaries. If there are no binaries, or the driver refuses them, it compiles again
+     * and reports that through {@link Primitive#onCompiledAgain}.
      *
-     * @throws RestoreException if the driver does not compile any more what it compiled before
+     * <p>The native program of a primitive that {@linkplain Primitive#outliveEngine outlives its
+     * engine} stays until this engine closes or the primitive is unreachable. The next load then
+     * takes microseconds.
+     *
+     * @throws RestoreException if the driver no longer compiles the program
      * @throws IllegalStateException if this engine is closed
      */
     @Override
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
-        use().close(); // says so where the engine is closed
+        lease().close(); // throws if the engine is closed
         ProgramHandle program = primitive.programFor(this);
         if (program == null) {
-            program = kept.program(primitive);
+            program = enginePrograms.program(primitive);
         }
         if (program == null) {
-            ProgramHandle made = makeHere(primitive);
-            ifOpen(() -> kept.keep(primitive, made));
+            ProgramHandle made = createProgram(primitive);
+            ifOpen(() -> enginePrograms.keep(primitive, made));
             program = made;
         }
         return new OpenClKernels(this, primitive, program);
     }
 
-    /** A program of this engine for that primitive, with a reference for the caller. */
-    private ProgramHandle makeHere(OpenClPrimitive primitive) throws RestoreException {
+    /** Creates a program of this engine for that primitive, with a reference for the caller. */
+    private ProgramHandle createProgram(OpenClPrimitive primitive) throws RestoreException {
         KernelDescriptor descriptor = primitive.descriptor();
         checkTarget(descriptor);
         KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
-            try (var _ = use()) {
+            try (var _ = lease()) {
                 ProgramBuilder.Restored restored = programs.restore(descriptor, binaries.binary(0));
                 if (restored.origin() == Primitive.Origin.RESTORED) {
                     return handle(restored.program());
                 }
-                // Compiled behind our back: kept, lest it happen at each load.
+                // The driver compiled: keep the program, so that this does not happen at each load.
                 return primitive.compiledAgain(handle(restored.program()), binaries, Duration.ZERO);
             } catch (RestoreException | OpenClException e) {
-                LOG.warn("{} is compiled once more: {}", descriptor.name(), e.getMessage());
+                LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
             }
         }
         long start = System.nanoTime();
-        try (var _ = use()) {
+        try (var _ = lease()) {
             ProgramHandle program = handle(programs.compile(descriptor));
             return primitive.compiledAgain(program, binaries, Duration.ofNanos(System.nanoTime() - start));
         } catch (CompileException | OpenClException e) {
-            throw new RestoreException(descriptor.name() + " has no binaries for this engine, and does not compile again: " + e.getMessage());
+            throw new RestoreException(descriptor.name() + " has no binaries for this engine, and no longer compiles: " + e.getMessage());
         }
     }
 
@@ -167,42 +171,42 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return new OpenClBuffer(this, bytes);
     }
 
-    /** A buffer with a copy of {@code content}. */
+    /** Returns a new buffer with a copy of {@code content}. */
     public OpenClBuffer bufferOf(float[] content) {
         return filled(MemorySegment.ofArray(content));
     }
 
-    /** A buffer with a copy of {@code content}. */
+    /** Returns a new buffer with a copy of {@code content}. */
     public OpenClBuffer bufferOf(int[] content) {
         return filled(MemorySegment.ofArray(content));
     }
 
-    /** A buffer with a copy of {@code content}. */
+    /** Returns a new buffer with a copy of {@code content}. */
     public OpenClBuffer bufferOf(byte[] content) {
         return filled(MemorySegment.ofArray(content));
     }
 
     /**
-     * Releases the context and all that was made in it, after the calls that are under way. The binaries of primitives that outlive this
-     * engine are taken first where they were not yet, which may take as long as compiling.
+     * Releases the context and all objects in it, after running calls have ended. Missing binaries
+     * of primitives that outlive this engine are taken first, which may take as long as compiling.
      */
     @Override
     public void close() {
         StackReserve.require();
-        closing.lock();
+        closeLock.lock();
         try {
-            if (!refuseUse()) {
+            if (!markClosed()) {
                 return;
             }
-            kept.leave();
+            enginePrograms.engineClosing();
             release();
         } finally {
-            closing.unlock();
+            closeLock.unlock();
         }
     }
 
-    /** Lets nobody use this engine any more; false if that was so already. */
-    private boolean refuseUse() {
+    /** Refuses all later use of this engine; returns false if it was closed already. */
+    private boolean markClosed() {
         lock.writeLock().lock();
         try {
             boolean isFirst = !isClosed;
@@ -216,34 +220,37 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private void release() {
         lock.writeLock().lock();
         try {
-            live.forEach(NativeHandle::releaseNow);
-            live.clear();
+            nativeHandles.forEach(NativeHandle::releaseNow);
+            nativeHandles.clear();
             binding.releaseQueue(queue);
             binding.releaseContext(context);
         } finally {
             lock.writeLock().unlock();
         }
-        constants.forEach(cache -> cache.removeContext(this)); // outside of the lock: it calls who uses them
+        constants.forEach(cache -> cache.removeContext(this)); // without the lock: it calls user code
         constants.clear();
     }
 
     /**
-     * Lets closing remove this engine's tensors from {@code cache}.
+     * Registers {@code cache}, from which closing removes this engine's tensors.
      *
      * @throws IllegalStateException if the engine is closed
      */
-    void keepsConstantsIn(ConstantTensorCache cache) {
-        try (var _ = use()) {
+    void registerConstants(ConstantTensorCache cache) {
+        try (var _ = lease()) {
             constants.add(cache);
         }
     }
 
-    /** Takes the binaries of {@code primitive}, if it is still there then, before this engine closes. */
+    /**
+     * Registers a primitive whose binaries are taken before this engine closes, if it is still
+     * reachable.
+     */
     void takeBeforeClosing(OpenClPrimitive primitive) {
-        ifOpen(() -> kept.add(primitive));
+        ifOpen(() -> enginePrograms.register(primitive));
     }
 
-    /** Does something short before this engine can close; nothing where it is closed already. */
+    /** Runs a short action while this engine cannot close; does nothing if it is closed. */
     private void ifOpen(Runnable action) {
         StackReserve.requireLittle();
         lock.readLock().lock();
@@ -257,12 +264,12 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Starts to use the engine's native objects.
+     * Starts a use of the engine's native objects.
      *
      * @throws IllegalStateException if the engine is closed
      */
-    EngineLease use() {
-        EngineLease started = useEvenIfClosed();
+    EngineLease lease() {
+        EngineLease started = leaseEvenIfClosed();
         if (isClosed) {
             started.close();
             throw closed();
@@ -270,11 +277,11 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return started;
     }
 
-    /** Keeps the engine from closing, without asking whether it is closed already. */
-    EngineLease useEvenIfClosed() {
-        StackReserve.requireLittle(); // else the use could not be ended, and closing would wait for ever
+    /** Starts a use without a check whether the engine is closed. */
+    EngineLease leaseEvenIfClosed() {
+        StackReserve.requireLittle(); // a use that an overflow left open would block closing forever
         lock.readLock().lock();
-        return use;
+        return readLease;
     }
 
     private IllegalStateException closed() {
@@ -297,18 +304,21 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return target().vendor().equals(DriverTraits.POCL);
     }
 
-    Set<NativeHandle> live() {
-        return live;
+    Set<NativeHandle> nativeHandles() {
+        return nativeHandles;
     }
 
-    /** Asks the driver for the binary, made to cover the geometries that have not been launched; none where the program was released. */
+    /**
+     * Takes the binaries from the driver, including the geometries not launched yet if possible;
+     * none if the program was released.
+     */
     KernelBinaries takeBinaries(ProgramHandle program, List<Geometry> notLaunched) {
-        try (var _ = useEvenIfClosed()) {
+        try (var _ = leaseEvenIfClosed()) {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
-            Supplier<MemorySegment> taking = () -> binding.programBinary(program.program());
-            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(taking)) : taking.get();
+            Supplier<MemorySegment> query = () -> binding.programBinary(program.program());
+            MemorySegment binary = isPocl() ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query)) : query.get();
             return binary.byteSize() == 0 ? KernelBinaries.none() : KernelBinaries.ofSegments(List.of(binary));
         }
     }

@@ -1,6 +1,6 @@
 package dev.granary.gpu.opencl;
 
-/** An OpenCL call failed. The message names the call and the code. */
+/** Thrown if an OpenCL call fails. The message names the call and the status code. */
 public final class OpenClException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -11,7 +11,7 @@ public final class OpenClException extends RuntimeException {
         this.code = code;
     }
 
-    /** The status code, as {@code cl.h} has it. */
+    /** Returns the status code, as defined in {@code cl.h}. */
     public int code() {
         return code;
     }

@@ -14,8 +14,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The resource of a primitive in one engine: its live kernels, ready to be launched. Made by {@link OpenClEngine#load}, held by the caller,
- * freed by {@link #close()} or with the engine. For one thread at a time: arguments are state of a kernel.
+ * The kernels of a primitive in one OpenCL engine, ready to launch. Obtained from
+ * {@link OpenClEngine#load}, and released by {@link #close()} or with the engine. Not thread-safe:
+ * arguments are state of a kernel.
  */
 public final class OpenClKernels implements LoadedKernels {
     private final OpenClEngine engine;
@@ -35,10 +36,10 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     @Override
-    public void makeLive() {
+    public void createKernels() {
         checkOpen();
-        try (var _ = engine.use()) {
-            primitive.kernels().forEach(this::live);
+        try (var _ = engine.lease()) {
+            primitive.kernels().forEach(this::load);
         }
     }
 
@@ -52,37 +53,40 @@ public final class OpenClKernels implements LoadedKernels {
         checkOpen();
         boolean isFirst = launched.add(kernel);
         long start = System.nanoTime();
-        try (var _ = engine.use()) {
-            Kernel live = live(kernel);
-            if (live.arguments != arguments.length) {
+        try (var _ = engine.lease()) {
+            Kernel loaded = load(kernel);
+            if (loaded.arguments != arguments.length) {
                 throw new IllegalArgumentException(
-                        "The kernel " + kernel + " has " + live.arguments + " parameters, not " + arguments.length);
+                        "The kernel " + kernel + " has " + loaded.arguments + " parameters, not " + arguments.length);
             }
-            launch(live, geometry, arguments);
+            launch(loaded, geometry, arguments);
         }
         firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
-        primitive.launched(kernel, geometry); // outside of the use: what it calls may close the engine
+        primitive.launched(kernel, geometry); // without the lease: the callback may close the engine
     }
 
-    /** Sets the arguments and launches; each buffer is held until then, since another thread may close it. */
-    private void launch(Kernel live, Geometry geometry, Object... arguments) {
-        List<NativeHandle.Hold> held = new ArrayList<>(arguments.length);
+    /**
+     * Sets the arguments and launches; each buffer is held meanwhile, since another thread may
+     * close it.
+     */
+    private void launch(Kernel loaded, Geometry geometry, Object... arguments) {
+        List<NativeHandle.Hold> holds = new ArrayList<>(arguments.length);
         try {
             for (int i = 0; i < arguments.length; i++) {
-                setArgument(live.handle.get(), i, arguments[i], held);
+                setArgument(loaded.handle.get(), i, arguments[i], holds);
             }
-            if (live.hasFixedGroup) {
-                PoclLaunchLock.launch(() -> launch(live, geometry));
+            if (loaded.hasFixedGroup) {
+                PoclLaunchLock.launch(() -> launch(loaded, geometry));
             } else {
-                launch(live, geometry);
+                launch(loaded, geometry);
             }
         } finally {
-            held.forEach(NativeHandle.Hold::close);
+            holds.forEach(NativeHandle.Hold::close);
         }
     }
 
-    private void launch(Kernel live, Geometry geometry) {
-        engine.binding().launch(engine.queue(), live.handle.get(), geometry.global(), geometry.local());
+    private void launch(Kernel loaded, Geometry geometry) {
+        engine.binding().launch(engine.queue(), loaded.handle.get(), geometry.global(), geometry.local());
     }
 
     private void checkOpen() {
@@ -91,7 +95,7 @@ public final class OpenClKernels implements LoadedKernels {
         }
     }
 
-    private Kernel live(String name) {
+    private Kernel load(String name) {
         return kernels.computeIfAbsent(name, this::create);
     }
 
@@ -103,7 +107,10 @@ public final class OpenClKernels implements LoadedKernels {
                 engine.isPocl() && binding.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
-    /** The time that the first launch of each kernel took, together; where drivers compile at a first launch, it is in here. */
+    /**
+     * Returns the total time of the first launch of each kernel. For a driver that compiles at a
+     * first launch, it includes compiling.
+     */
     public Duration firstLaunchTime() {
         return Duration.ofNanos(firstLaunchNanos);
     }
@@ -117,25 +124,25 @@ public final class OpenClKernels implements LoadedKernels {
         }
     }
 
-    private void setArgument(long kernel, int index, Object argument, List<NativeHandle.Hold> held) {
+    private void setArgument(long kernel, int index, Object argument, List<NativeHandle.Hold> holds) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = switch (argument) {
-                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, held));
+                case OpenClBuffer buffer -> arena.allocateFrom(ValueLayout.JAVA_LONG, hold(buffer, holds));
                 case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                 case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                 case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
                 case Double number -> arena.allocateFrom(ValueLayout.JAVA_DOUBLE, number);
                 case LocalMemory memory -> MemorySegment.NULL.reinterpret(memory.bytes());
                 default -> throw new IllegalArgumentException(
-                        "Argument " + index + " is a " + argument.getClass().getName() + ", which no kernel parameter takes");
+                        "Argument " + index + " is a " + argument.getClass().getName() + ", which is no type of a kernel argument");
             };
             engine.binding().setArgument(kernel, index, value.byteSize(), value.address());
         }
     }
 
-    private long hold(OpenClBuffer buffer, List<NativeHandle.Hold> held) {
+    private long hold(OpenClBuffer buffer, List<NativeHandle.Hold> holds) {
         NativeHandle.Hold hold = buffer.holdIn(engine);
-        held.add(hold);
+        holds.add(hold);
         return hold.handle();
     }
 }

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A compiled program of kernels. Thread-safe.
  *
- * <p>It holds binaries; the live program that it was made with stays only until a resource has been made from it and the binaries were
- * taken. {@link OpenClEngine#load} makes the resource that launches.
+ * <p>It holds binaries. It keeps the native program it was made with only until the program has
+ * been loaded once and its binaries were taken. {@link OpenClEngine#load} creates its kernels.
  */
 public final class OpenClPrimitive implements Primitive {
     private static final Cleaner CLEANER = Cleaner.create();
@@ -27,24 +27,24 @@ public final class OpenClPrimitive implements Primitive {
     private final KernelDescriptor descriptor;
     private final Origin origin;
     private final List<String> kernels;
-    private final BinaryReadiness completion;
-    private final ReentrantLock taking = new ReentrantLock();
+    private final BinaryReadiness readiness;
+    private final ReentrantLock takeLock = new ReentrantLock();
     private @Nullable ProgramHandle program; // guarded by this
     private @Nullable KernelBinaries binaries; // guarded by this
-    private Cleaner.@Nullable Cleanable ownReference; // guarded by this; none with no program, since it keeps the engine in memory
+    private Cleaner.@Nullable Cleanable ownReference; // guarded by this; null without a program, since it retains the engine
     private boolean wasLoaded; // guarded by this
-    private boolean isKept; // guarded by this
+    private boolean outlivesEngine; // guarded by this
     private final LongAdder compileNanos = new LongAdder();
-    private final List<Runnable> whenCompiledAgain = new CopyOnWriteArrayList<>();
+    private final List<Runnable> compiledAgainActions = new CopyOnWriteArrayList<>();
 
-    /** A primitive just compiled: its binaries are still inside the driver. */
+    /** Returns a newly compiled primitive, whose binaries are still in the driver. */
     static OpenClPrimitive compiled(KernelDescriptor descriptor, ProgramHandle program, Duration buildTime) {
         OpenClPrimitive primitive = new OpenClPrimitive(descriptor, Origin.COMPILED, program, null);
         primitive.compileNanos.add(buildTime.toNanos());
         return primitive;
     }
 
-    /** A primitive made from binaries. */
+    /** Returns a primitive restored from binaries. */
     static OpenClPrimitive restored(KernelDescriptor descriptor, Origin origin, ProgramHandle program, KernelBinaries binaries) {
         return new OpenClPrimitive(descriptor, origin, program, binaries);
     }
@@ -54,10 +54,10 @@ public final class OpenClPrimitive implements Primitive {
         this.origin = origin;
         this.kernels = program.kernels();
         this.program = program;
-        // A recompiled program has new code inside the driver: that is what is worth taking.
+        // The driver has compiled new code: take that instead of the old binaries.
         this.binaries = origin == Origin.RECOMPILED ? null : binaries;
-        BinaryReadiness watch = BinaryReadiness.of(descriptor, kernels);
-        this.completion = origin == Origin.COMPILED ? watch : watch.completed();
+        BinaryReadiness tracker = BinaryReadiness.of(descriptor, kernels);
+        this.readiness = origin == Origin.COMPILED ? tracker : tracker.completed();
         this.ownReference = CLEANER.register(this, program::release);
     }
 
@@ -77,42 +77,43 @@ public final class OpenClPrimitive implements Primitive {
     }
 
     /**
-     * The binaries for other engines of this process, which need no id: within a process the descriptor itself is the key. None where the
-     * driver hands out none, or where the engine was closed before they were taken.
+     * Returns the binaries for other engines of this process. They need no id, since within a
+     * process the descriptor is the key. None if the driver provides none, or if the engine was
+     * closed before they were taken.
      */
     KernelBinaries binariesForEngines() {
-        StackReserve.require(); // a lock that is not let go would stop all others
-        taking.lock(); // not the monitor: asking the driver may take as long as compiling, and others load meanwhile
+        StackReserve.require(); // an overflow while it is locked would block all others
+        takeLock.lock(); // not the monitor: taking may be as slow as compiling, and loads must not wait
         try {
-            return takenOrTake();
+            return takeIfMissing();
         } finally {
-            taking.unlock();
+            takeLock.unlock();
         }
     }
 
-    private KernelBinaries takenOrTake() {
-        ProgramHandle live;
+    private KernelBinaries takeIfMissing() {
+        ProgramHandle current;
         synchronized (this) {
-            KernelBinaries known = binaries;
-            if (known != null) {
-                return known;
+            KernelBinaries taken = binaries;
+            if (taken != null) {
+                return taken;
             }
-            live = program;
-            if (live == null || !live.retain()) {
-                return KernelBinaries.none(); // its engine was closed before the binaries were taken
+            current = program;
+            if (current == null || !current.retain()) {
+                return KernelBinaries.none(); // the engine was closed before the binaries were taken
             }
         }
         try {
             long start = System.nanoTime();
-            KernelBinaries taken = live.engine().takeBinaries(live, completion.pendingGeometries());
+            KernelBinaries taken = current.engine().takeBinaries(current, readiness.pendingGeometries());
             compileNanos.add(System.nanoTime() - start);
-            completion.taken(PoclSpecialization::surelyCovers);
+            readiness.taken(PoclSpecialization::surelyCovers);
             synchronized (this) {
                 binaries = taken;
             }
             return taken;
         } finally {
-            live.release();
+            current.release();
             dropProgramIfDone();
         }
     }
@@ -129,43 +130,49 @@ public final class OpenClPrimitive implements Primitive {
 
     @Override
     public List<String> geometries() {
-        return completion.covered().stream().map(Launch::toString).toList();
+        return readiness.covered().stream().map(Launch::toString).toList();
     }
 
     @Override
     public void onBinariesComplete(Runnable action) {
-        completion.onComplete(action);
+        readiness.onComplete(action);
     }
 
     @Override
     public void outliveEngine() {
-        ProgramHandle live;
+        ProgramHandle current;
         synchronized (this) {
-            isKept = true;
-            live = program; // also where the binaries are there: a program that was never loaded would keep the closed engine in memory
+            outlivesEngine = true;
+            current = program; // even if there are binaries: a program never loaded would retain the closed engine
         }
-        if (live != null) {
-            live.engine().takeBeforeClosing(this);
+        if (current != null) {
+            current.engine().takeBeforeClosing(this);
         }
     }
 
     @Override
     public void onCompiledAgain(Runnable action) {
-        whenCompiledAgain.add(action);
+        compiledAgainActions.add(action);
     }
 
-    /** True where it will be loaded again and again, as one that a cache holds. */
-    synchronized boolean isKept() {
-        return isKept;
+    /** Returns true if it will be loaded repeatedly, like a cached primitive. */
+    synchronized boolean outlivesEngine() {
+        return outlivesEngine;
     }
 
-    /** Releases a program that was made from this primitive when the primitive is not reachable any more, or when the result is cleaned. */
+    /**
+     * Releases a program made from this primitive when the primitive becomes unreachable or the
+     * result is cleaned.
+     */
     Cleaner.Cleanable releaseWithThis(ProgramHandle made) {
         return CLEANER.register(this, made::release);
     }
 
-    /** Its engine is closing: takes the binaries while there is something to take them from, and lets go of the program. */
-    void leaveEngine(OpenClEngine engine) {
+    /**
+     * Takes the binaries while they are available and releases the program, since the engine is
+     * closing.
+     */
+    void engineClosing(OpenClEngine engine) {
         try {
             binariesForEngines();
         } finally {
@@ -178,51 +185,54 @@ public final class OpenClPrimitive implements Primitive {
     }
 
     /**
-     * Compiled once more, in another engine. The program becomes this primitive's own where there is no other, or where its binaries are worth
-     * nothing, so that the next load need not compile again.
+     * Records that this primitive was compiled again, in another engine. It adopts the program if
+     * it has no other, or no usable binaries, so that the next load does not compile.
      *
-     * @param refused the binaries that the engine could do nothing with; none where there were none
-     * @return a reference to the program for the resource that it was compiled for
+     * @param refused the binaries that the engine could not use; empty if there were none
+     * @return a reference to the program for the load that it was compiled for
      */
-    ProgramHandle compiledAgain(ProgramHandle fresh, KernelBinaries refused, Duration took) {
+    ProgramHandle compiledAgain(ProgramHandle compiled, KernelBinaries refused, Duration took) {
         compileNanos.add(took.toNanos());
         boolean isAdopted;
         synchronized (this) {
-            isAdopted = (program == null || program.isReleased()) && (binaries == null || binaries == refused) && fresh.retain();
+            isAdopted = (program == null || program.isReleased()) && (binaries == null || binaries == refused) && compiled.retain();
             if (isAdopted) {
                 dropProgram();
-                program = fresh;
+                program = compiled;
                 binaries = null;
                 wasLoaded = true;
-                ownReference = CLEANER.register(this, fresh::release);
+                ownReference = CLEANER.register(this, compiled::release);
             }
         }
         if (isAdopted) {
             outliveEngine();
         }
-        whenCompiledAgain.forEach(Runnable::run);
-        return fresh;
+        compiledAgainActions.forEach(Runnable::run);
+        return compiled;
     }
 
     void launched(String kernel, Geometry geometry) {
-        completion.launched(kernel, geometry);
+        readiness.launched(kernel, geometry);
     }
 
-    /** The live program for a resource of {@code engine}, retained; null where it must be restored from the binaries. */
+    /**
+     * Returns the native program, retained, for a load into {@code engine}; null if it must be
+     * restored from the binaries.
+     */
     synchronized @Nullable ProgramHandle programFor(OpenClEngine engine) {
-        ProgramHandle live = program;
-        if (live == null || live.engine() != engine || !live.retain()) {
+        ProgramHandle current = program;
+        if (current == null || current.engine() != engine || !current.retain()) {
             return null;
         }
         wasLoaded = true;
         dropProgramIfDone();
-        return live;
+        return current;
     }
 
     private synchronized void dropProgramIfDone() {
-        ProgramHandle live = program;
-        // Without binaries the live program is all there is.
-        if (live != null && wasLoaded && binaries != null && !binaries.isEmpty()) {
+        ProgramHandle current = program;
+        // Without binaries, the native program is the only copy.
+        if (current != null && wasLoaded && binaries != null && !binaries.isEmpty()) {
             dropProgram();
         }
     }

@@ -6,31 +6,35 @@ import dev.granary.gpu.DriverTraits;
 import java.util.Locale;
 
 /**
- * Which of a driver's answers identify its binaries, driver by driver.
+ * Factory of targets: selects the device properties that identify a driver's binaries.
  *
- * <p>PoCL names Intel as the vendor of any CPU and leaves the compiler's version out of its driver version; Intel's device version names
- * no device; NVIDIA's code depends on the compute capability. A driver that is not in the table is identified by all of its answers: that
- * shares less than it could, and never wrongly.
+ * <p>PoCL reports Intel as the vendor of any CPU and omits the compiler's version from its driver
+ * version. Intel's device version names no device. NVIDIA's code depends on the compute capability.
+ * Other drivers are identified by all properties, which shares less than possible but never
+ * wrongly.
  */
 final class OpenClTargets {
     private OpenClTargets() {}
 
-    static Target targetOf(DeviceInfo answers) {
-        String platform = answers.platformName().toLowerCase(Locale.ROOT);
+    static Target targetOf(DeviceInfo info) {
+        String platform = info.platformName().toLowerCase(Locale.ROOT);
         if (platform.contains("portable computing language")) {
-            return target(DriverTraits.POCL, withoutPreamble(answers.deviceVersion()), withoutPreamble(answers.platformVersion()));
+            return target(DriverTraits.POCL, withoutPreamble(info.deviceVersion()), withoutPreamble(info.platformVersion()));
         }
         if (platform.contains("nvidia")) {
-            return target("nvidia", answers.deviceName() + " sm " + answers.nvidiaCapability(), answers.driverVersion());
+            return target("nvidia", info.deviceName() + " sm " + info.nvidiaCapability(), info.driverVersion());
         }
-        if (platform.contains("intel") && !answers.intelDeviceId().equals(Target.UNKNOWN)) {
-            return target("intel", answers.deviceName() + " id " + answers.intelDeviceId(), answers.driverVersion());
+        if (platform.contains("intel") && !info.intelDeviceId().equals(Target.UNKNOWN)) {
+            return target("intel", info.deviceName() + " id " + info.intelDeviceId(), info.driverVersion());
         }
-        return target(answers.deviceVendor(), answers.deviceName() + " " + answers.deviceVersion(),
-                answers.driverVersion() + " " + answers.platformName() + " " + answers.platformVersion());
+        return target(info.deviceVendor(), info.deviceName() + " " + info.deviceVersion(),
+                info.driverVersion() + " " + info.platformName() + " " + info.platformVersion());
     }
 
-    /** PoCL's versions begin with {@code OpenCL 3.0 PoCL }, which follows from the rest and would fill the names that people read. */
+    /**
+     * Removes the prefix {@code OpenCL 3.0 PoCL } of PoCL's versions: it is redundant and makes
+     * names long.
+     */
     private static String withoutPreamble(String version) {
         return version.replaceFirst("^OpenCL [0-9.]+ PoCL (HSTR: )?", "").replaceAll("\\s+", " ");
     }

@@ -5,21 +5,23 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 
 /**
- * Keeps apart, within the process, PoCL's launches of kernels with a required group size and the taking of binaries.
+ * Lock between PoCL's launches of kernels with a required work-group size and the taking of
+ * binaries, per process.
  *
- * <p>Taking makes PoCL load a function for any group size beside that of the launch, and a kernel of required size has the same size in both. PoCL
- * up to 5 looks for a launch's function by that size when it is over, finds the one just loaded, which nobody uses, and aborts the process
- * ({@code pocl_release_dlhandle_cache}). No other launch waits, and these not much longer than PoCL has them wait anyway: it loads one
- * function at a time.
+ * <p>Taking a binary makes PoCL load functions for any work-group size; for a kernel of required
+ * size, the same size as for its launch. At the end of a launch, PoCL up to 5 looks for its
+ * function by size. It then finds the other one, which has no users, and aborts the process
+ * ({@code pocl_release_dlhandle_cache}). Other launches do not wait. These wait little longer than
+ * in PoCL itself, which loads one function at a time.
  */
 final class PoclLaunchLock {
     private static final ReentrantReadWriteLock LOCK = new ReentrantReadWriteLock(); // read: a launch runs; write: binaries are taken
 
     private PoclLaunchLock() {}
 
-    /** Runs a launch that returns when the kernel has run. */
+    /** Runs a launch that returns after the kernel has completed. */
     static void launch(Runnable launch) {
-        StackReserve.requireLittle(); // a lock that is not let go would stop all others
+        StackReserve.requireLittle(); // an overflow while it is locked would block all others
         LOCK.readLock().lock();
         try {
             launch.run();
@@ -28,12 +30,12 @@ final class PoclLaunchLock {
         }
     }
 
-    /** Asks for a binary. */
-    static <T> T take(Supplier<T> taking) {
+    /** Takes a binary. */
+    static <T> T take(Supplier<T> query) {
         StackReserve.require();
         LOCK.writeLock().lock();
         try {
-            return taking.get();
+            return query.get();
         } finally {
             LOCK.writeLock().unlock();
         }

@@ -15,19 +15,24 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * PoCL's own way to a complete binary without a launch: the environment variable {@code POCL_BINARY_SPECIALIZE_WG} lists the work-group
- * shapes for which the binary gets compiled functions, read when the binary is asked for (PoCL's documentation, "Tuning PoCL behavior with
- * environment variables").
+ * Access to PoCL's option to complete a binary without a launch. The environment variable
+ * {@code POCL_BINARY_SPECIALIZE_WG} lists the work-group shapes for which the binary contains
+ * compiled functions. PoCL reads it when the binary is taken (PoCL's documentation, "Tuning PoCL
+ * behavior with environment variables").
  *
- * <p>PoCL up to 3.1 keeps the first value that it reads for the rest of the process. So the variable stays unset until shapes are needed,
- * and only the shapes of the first use, and those {@linkplain #expect expected} before it, are sure to be covered; later versions cover
- * those of each use. The variable is never removed, so that after its first use setting it only swaps a pointer: glibc moves the
- * environment's array only when a name is new, and keeps the array that the process started with.
+ * <p>PoCL up to 3.1 keeps the first value that it reads for the rest of the process; later versions
+ * read it at each use. So the variable stays unset until shapes are needed. Only the shapes of the
+ * first use, and those {@linkplain #expect expected} before it, are certain to be covered. The
+ * variable is never removed, so that setting it again only swaps a pointer. glibc moves the array
+ * of the environment only for a new name, and keeps the initial array.
  */
 final class PoclSpecialization {
     private static final String VARIABLE = "POCL_BINARY_SPECIALIZE_WG";
 
-    /** PoCL compiles a variant for grids narrower than this in every dimension (its devices' grid width limit). */
+    /**
+     * PoCL compiles a variant for grids smaller than this in every dimension (its devices' grid
+     * width limit).
+     */
     private static final long SMALL_GRID_LIMIT = 0xffff;
 
     private static final ReentrantLock LOCK = new ReentrantLock();
@@ -40,7 +45,7 @@ final class PoclSpecialization {
 
     private PoclSpecialization() {}
 
-    /** Lets every binary that is taken from now on without a launch cover these geometries too. */
+    /** Adds geometries that all binaries taken from now on without a launch cover too. */
     static void expect(Collection<Geometry> geometries) {
         LOCK.lock();
         try {
@@ -50,9 +55,12 @@ final class PoclSpecialization {
         }
     }
 
-    /** Runs {@code takeBinary} such that the binary covers the geometries if the driver lets it, beside what the environment asks for. */
+    /**
+     * Runs {@code takeBinary} so that the binary covers the geometries, if the driver supports it,
+     * in addition to those in the environment.
+     */
     static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
-        StackReserve.require(); // a lock that is not let go would stop all others
+        StackReserve.require(); // an overflow while it is locked would block all others
         Set<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
             return takeBinary.get();
@@ -70,12 +78,15 @@ final class PoclSpecialization {
             try {
                 set(INITIAL);
             } finally {
-                LOCK.unlock(); // else every other thread would wait for ever
+                LOCK.unlock(); // otherwise all other threads would wait forever
             }
         }
     }
 
-    /** True where a binary taken by {@link #covering} for that geometry has its function compiled, whatever the version of PoCL. */
+    /**
+     * Returns true if a binary taken by {@link #covering} certainly contains the function of that
+     * geometry, in any version of PoCL.
+     */
     static boolean surelyCovers(Geometry geometry) {
         if (geometry.local().isEmpty()) {
             return false;
@@ -89,7 +100,10 @@ final class PoclSpecialization {
         }
     }
 
-    /** The name of PoCL's work-group function for launches of that geometry, such as {@code 16-16-1-goffs0-smallgrid}. */
+    /**
+     * Returns the name of PoCL's work-group function for that geometry, such as
+     * {@code 16-16-1-goffs0-smallgrid}.
+     */
     static String shape(Geometry geometry) {
         StringBuilder shape = new StringBuilder();
         for (int i = 0; i < 3; i++) {

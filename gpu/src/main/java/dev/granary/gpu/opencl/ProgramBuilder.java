@@ -12,29 +12,33 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Builds the native programs of one context, from source or from a binary. What fails leaves nothing behind.
+ * Builder of the native programs of one context, from source or from a binary. A failed build
+ * leaves no native objects.
  *
  * @param binding the native calls
  * @param context the context
  * @param device the device to build for
  */
 record ProgramBuilder(ClBinding binding, long context, long device) {
-    /** Intel's driver says so in the build log when a binary did not fit and it compiled the embedded intermediate code anew. */
+    /**
+     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
+     * since the binary did not fit.
+     */
     private static final String RECOMPILED_MARK = "recompiled-from-ir";
 
-    /** Clang says so when its own handler of a signal has removed the file that it was writing. */
+    /** Message of clang after its signal handler has removed the file that it was writing. */
     private static final String FILE_LOST_MARK = "unable to rename temporary";
 
-    private static final int TRIES = 10;
+    private static final int MAX_ATTEMPTS = 10;
 
     private static final Path SIGNAL_CHAINING = Path.of(System.getProperty("java.home"), "lib", "libjsig.so");
 
     private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
-    /** A program that was built, and the names of its wanted kernels. */
+    /** A built program and the names of its requested kernels. */
     record Built(long program, List<String> kernels) {}
 
-    /** A program built from a binary, and whether the driver compiled after all. */
+    /** A program built from a binary, and whether the driver recompiled it. */
     record Restored(Built program, Primitive.Origin origin) {}
 
     Built compile(KernelDescriptor descriptor) throws CompileException {
@@ -55,7 +59,7 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
         }
     }
 
-    /** Hands {@code binary}, which must have been verified, to the driver. */
+    /** Restores a program from {@code binary}, which must have been verified. */
     Restored restore(KernelDescriptor descriptor, MemorySegment binary) throws RestoreException {
         long program = binding.createProgramWithBinary(context, device, binary);
         try {
@@ -79,13 +83,15 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
             build(program, descriptor, headers.options() + " " + descriptor.options());
         } catch (IOException e) {
-            throw new CompileException(descriptor.name() + ": its headers could not be laid out for the compiler: " + e.getMessage(), "");
+            throw new CompileException(descriptor.name() + ": its headers could not be written for the compiler: " + e.getMessage(), "");
         }
     }
 
     /**
-     * Builds, again where the compiler lost a file to a signal. LLVM inside a driver replaces the JVM's handlers while it writes files, and
-     * removes them at any signal that could end the process; but in a JVM some are daily business, as at a null pointer or a safepoint.
+     * Builds, and repeats the build if a signal made the compiler lose a file. LLVM inside a driver
+     * replaces the JVM's signal handlers while it writes files, and removes the files at any signal
+     * that could end the process. The JVM uses such signals regularly, for example at null pointers
+     * and safepoints.
      */
     private void build(long program, KernelDescriptor descriptor, String options) throws CompileException {
         for (int attempt = 1; !binding.buildProgram(program, device, options.strip()); attempt++) {
@@ -93,14 +99,17 @@ record ProgramBuilder(ClBinding binding, long context, long device) {
             if (!log.contains(FILE_LOST_MARK)) {
                 throw new CompileException(descriptor.name() + " does not compile", log);
             }
-            if (attempt == TRIES) {
-                throw new CompileException(descriptor.name() + " does not compile: signals of the JVM removed the compiler's files " + TRIES
+            if (attempt == MAX_ATTEMPTS) {
+                throw new CompileException(descriptor.name() + " does not compile: signals of the JVM removed the compiler's files " + MAX_ATTEMPTS
                         + " times; start the JVM with LD_PRELOAD=" + SIGNAL_CHAINING, log);
             }
         }
     }
 
-    /** The names of the wanted kernels, each of which was made once: some drivers compile only then. */
+    /**
+     * Returns the names of the requested kernels. Each is created once, since some drivers compile
+     * only then.
+     */
     private List<String> kernelsOf(long program, KernelDescriptor descriptor) {
         List<Long> kernels = new ArrayList<>();
         try {

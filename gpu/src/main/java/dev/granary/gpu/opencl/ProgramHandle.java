@@ -2,7 +2,10 @@ package dev.granary.gpu.opencl;
 
 import java.util.List;
 
-/** A live {@code cl_program} of one engine with references counted here: released by whoever lets go last, or when the engine closes. */
+/**
+ * A reference-counted {@code cl_program} of one engine, released with the last reference or when
+ * the engine closes.
+ */
 final class ProgramHandle {
     private final NativeHandle program;
     private final List<String> kernels;
@@ -21,7 +24,7 @@ final class ProgramHandle {
         return kernels;
     }
 
-    /** Adds a reference; false if the program is gone already. */
+    /** Adds a reference; returns false if the program was released. */
     synchronized boolean retain() {
         if (references == 0 || program.isReleased()) {
             return false;
@@ -30,7 +33,7 @@ final class ProgramHandle {
         return true;
     }
 
-    /** Gives a reference back. */
+    /** Removes a reference. */
     void release() {
         synchronized (this) {
             if (--references > 0) {
@@ -40,12 +43,14 @@ final class ProgramHandle {
         program.release();
     }
 
-    /** True where the program is gone: all let go, or its engine is closed. */
+    /** Returns true if the program was released, with its last reference or its engine. */
     boolean isReleased() {
         return program.isReleased();
     }
 
-    /** The native handle; only between {@link #retain} and {@link #release}, while the engine is in use. */
+    /**
+     * Returns the native handle. Requires an engine lease, and a reference from {@link #retain}.
+     */
     long program() {
         return program.get();
     }

@@ -2,7 +2,9 @@ package dev.granary.gpu.opencl;
 
 import java.util.Map;
 
-/** The names of OpenCL status codes (The OpenCL Specification, version 3.0, appendix "Error Codes"). */
+/**
+ * Names of the OpenCL status codes (The OpenCL Specification, version 3.0, appendix "Error Codes").
+ */
 final class StatusCodes {
     private static final Map<Integer, String> NAMES = Map.ofEntries(
             Map.entry(-1, "CL_DEVICE_NOT_FOUND"),

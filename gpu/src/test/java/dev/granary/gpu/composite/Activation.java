@@ -6,7 +6,10 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 
-/** Each number times its scale, and nothing below zero; the scales are an attribute and lie in constant memory. */
+/**
+ * Operation that multiplies each number with its scale and replaces negative results by zero. The
+ * scales are an attribute and are in constant memory.
+ */
 record Activation(int count) {
     static final CompositeImplementation<Activation> SCALED = Activation::create;
 

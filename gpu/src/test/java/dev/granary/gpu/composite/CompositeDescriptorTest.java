@@ -16,12 +16,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The key: what is in it, and what is not. */
+/** Tests of descriptors as keys. */
 class CompositeDescriptorTest {
     private static final Target ONE = NoKernelEngine.target("one");
     private static final Target TWO = NoKernelEngine.target("two");
 
-    /** Same components as {@link Product}, another kind. */
+    /** Another kind with the components of {@link Product}. */
     record Sum(int rows, int columns) {}
 
     record Product(int rows, int columns) {}
@@ -42,7 +42,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 the same, made twice, is equal with an equal hash code")
+    @DisplayName("K1 two equal descriptors have equal hash codes")
     void same() {
         assertEquals(base(ONE).build(), base(ONE).build());
         assertEquals(base(ONE).build().hashCode(), base(ONE).build().hashCode());
@@ -50,7 +50,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 kind, parameters, each attribute, implementation, threads, memory, target, source and destination: each alone makes another key")
+    @DisplayName("K2 a change of kind, parameters, an attribute, implementation, threads, memory or any target changes the key")
     void everyPartCounts() {
         Attributes attributes = Attributes.none().with("scales", 1, 2).with("post", "relu").with("zero", 3);
         MemoryDescriptor memory = MemoryDescriptor.rowMajor(DataType.F32, 2, 3);
@@ -81,22 +81,22 @@ class CompositeDescriptorTest {
         assertEquals(all.size(), all.stream().map(Object::hashCode).distinct().count());
     }
 
-    /** An operation, and a way to do it, by text. */
+    /** An operation and an implementation, named by a text. */
     record Text(String text) {}
 
-    record Way(String text) implements CompositeImplementation<Text> {
+    record TextImplementation(String text) implements CompositeImplementation<Text> {
         @Override
         public ExecutionBody create(CompositeDescriptor<Text> descriptor, CreationContext creation) {
             return _ -> {};
         }
     }
 
-    /** "Aa" and "BB" have one hash code, and so have descriptors that differ by them alone. */
+    /** Returns a descriptor whose texts are "Aa" or "BB", which have equal hash codes. */
     private static CompositeDescriptor<Text> colliding(int changed) {
         String[] parts = new String[7];
         Arrays.setAll(parts, i -> i == changed ? "BB" : "Aa");
         Target main = NoKernelEngine.target(parts[0]);
-        return CompositeDescriptor.builder(main, new Text(parts[1]), new Way(parts[2]))
+        return CompositeDescriptor.builder(main, new Text(parts[1]), new TextImplementation(parts[2]))
                 .attributes(Attributes.none().with("post", parts[3]))
                 .memory(parts[4], MemoryDescriptor.rowMajor(DataType.F32, 1))
                 .between(changed == 5 ? NoKernelEngine.target(parts[5]) : main, changed == 6 ? NoKernelEngine.target(parts[6]) : main)
@@ -104,7 +104,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 keys with one hash code are told apart by every part")
+    @DisplayName("K2 descriptors with equal hash codes differ in every part")
     void collisions() {
         CompositeDescriptor<Text> base = colliding(-1);
         assertEquals(base, colliding(-1));
@@ -116,7 +116,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 the device counts by its target: backend, vendor, device, driver; equal targets are one device whatever engine has them")
+    @DisplayName("M8 a device counts by its target: backend, vendor, device, driver; engines of equal targets share keys")
     void target() {
         Target equal = new Target(Backend.OPENCL, "none", "one", "1");
         assertEquals(base(ONE).build(), base(equal).build());
@@ -128,7 +128,7 @@ class CompositeDescriptorTest {
         }
     }
 
-    /** Counts how often its hash code is computed. */
+    /** An operation that counts the computations of its hash code. */
     record Counted(AtomicInteger times) {
         @Override
         public int hashCode() {
@@ -145,8 +145,8 @@ class CompositeDescriptorTest {
     @DisplayName("The hash code is computed once")
     void hashOnce() {
         Counted counted = new Counted(new AtomicInteger());
-        CompositeImplementation<Counted> how = CompositeDescriptorTest::nothing;
-        CompositeDescriptor<Counted> descriptor = CompositeDescriptor.builder(ONE, counted, how).build();
+        CompositeImplementation<Counted> implementation = CompositeDescriptorTest::nothing;
+        CompositeDescriptor<Counted> descriptor = CompositeDescriptor.builder(ONE, counted, implementation).build();
         int hash = descriptor.hashCode();
         for (int i = 0; i < 100; i++) {
             assertEquals(hash, descriptor.hashCode());
@@ -154,17 +154,17 @@ class CompositeDescriptorTest {
         assertEquals(1, counted.times.get());
     }
 
-    /** Not comparable by value. */
+    /** An operation that is not comparable by value. */
     @SuppressWarnings("ArrayRecordComponent") // the mistake is the subject
     record WithArray(int[] sizes) {}
 
     @Test
-    @DisplayName("An operation with an array, negative threads, a main engine that is neither of two, sizes of memory that are none: refused")
+    @DisplayName("An operation with an array, negative threads, a wrong main engine and invalid memory sizes are refused")
     void refused() {
-        CompositeImplementation<WithArray> how = CompositeDescriptorTest::nothing;
-        String said = String.valueOf(assertThrows(IllegalArgumentException.class,
-                () -> CompositeDescriptor.builder(ONE, new WithArray(new int[1]), how)).getMessage());
-        assertTrue(said.contains("sizes") && said.contains("make it a List"), said);
+        CompositeImplementation<WithArray> implementation = CompositeDescriptorTest::nothing;
+        String message = String.valueOf(assertThrows(IllegalArgumentException.class,
+                () -> CompositeDescriptor.builder(ONE, new WithArray(new int[1]), implementation)).getMessage());
+        assertTrue(message.contains("sizes") && message.contains("make it a List"), message);
         assertThrows(IllegalArgumentException.class, () -> base(ONE).threads(-1));
         assertThrows(IllegalArgumentException.class, () -> base(ONE).between(TWO, TWO));
         assertThrows(IllegalArgumentException.class, () -> MemoryDescriptor.rowMajor(DataType.F32, 0));
@@ -175,7 +175,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("Memory's size is that from its first element to its last, gaps included")
+    @DisplayName("The size of memory is that from its first element to its last, including gaps")
     void bytes() {
         assertEquals(24, MemoryDescriptor.rowMajor(DataType.F32, 2, 3).bytes());
         assertEquals((10 + 2 + 1) * 2, new MemoryDescriptor(DataType.F16, List.of(2L, 3L), List.of(10L, 1L)).bytes());

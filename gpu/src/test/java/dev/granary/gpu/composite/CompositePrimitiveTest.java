@@ -30,20 +30,20 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Real operations on a real driver: what is created once, what serves which context. */
+/** Tests of real operations on a real driver: number of creations, and use in several contexts. */
 @NeedsPocl
 class CompositePrimitiveTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final SpyDriver driver = new SpyDriver();
-    private final InMemoryKernelProvider shelf = new InMemoryKernelProvider();
-    private final CompositeCache composites = shelf.composites(1024);
+    private final InMemoryKernelProvider provider = new InMemoryKernelProvider();
+    private final CompositeCache composites = provider.composites(1024);
     private WeakReference<OpenClEngine> opened = new WeakReference<>(null);
 
     @AfterEach
-    void nothingStays() {
+    void noObjectsRemain() {
         assertEquals(Map.of(), driver.alive());
-        assertEquals(0, composites.waiting());
+        assertEquals(0, composites.waitingCreations());
     }
 
     private void matMulOnNewEngine() throws Exception {
@@ -55,12 +55,12 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("A matrix product with a nested reorder, and an activation with scales in constant memory, computes what a loop does")
+    @DisplayName("A matrix product with a nested reorder and a nested activation with constant scales equals a plain loop")
     void matMul() throws Exception {
         try (OpenClEngine engine = driver.open()) {
-            for (MatMul.Ways how : MatMul.Ways.values()) {
+            for (MatMul.Variant variant : MatMul.Variant.values()) {
                 try (CompositeHandle handle =
-                        composites.handle(EngineSet.of(engine), MatMul.descriptor(engine.target(), 8, 12, 4, how))) {
+                        composites.handle(EngineSet.of(engine), MatMul.descriptor(engine.target(), 8, 12, 4, variant))) {
                     for (int i = 0; i < 3; i++) {
                         MatMul.check(engine, handle);
                     }
@@ -75,7 +75,7 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("Softmax of two nested reductions; their two kernels are in one program, which is compiled once and kept once")
+    @DisplayName("The two nested reductions of a softmax share one program, which is compiled and cached once")
     void softmax() throws Exception {
         try (OpenClEngine engine = driver.open();
                 CompositeHandle handle = composites.handle(EngineSet.of(engine), Softmax.descriptor(engine.target(), 8, 16))) {
@@ -85,35 +85,35 @@ class CompositePrimitiveTest {
             assertSame(programs.get(0), programs.get(1));
         }
         assertEquals(2, driver.compiles());
-        assertEquals(2, shelf.programs.size());
+        assertEquals(2, provider.programs.size());
         assertEquals(3, composites.statistics().size());
     }
 
     @Test
-    @DisplayName("An engine made anew for each call: the cached primitive serves, and nothing is compiled again")
+    @DisplayName("With a new engine for each call, the cached primitive runs and nothing is compiled again")
     void engineForEachCall() throws Exception {
         for (int i = 0; i < 20; i++) {
             matMulOnNewEngine();
         }
         assertEquals(3, driver.compiles());
-        assertEquals(3 * 19, driver.restores(), "each call after the first makes its three programs from binaries");
+        assertEquals(3 * 19, driver.restores(), "each later call restores its three programs");
         assertEquals(1, composites.statistics().created());
         assertEquals(19, composites.statistics().hits());
     }
 
     @Test
-    @DisplayName("A primitive whose first engine was closed before anything was launched serves the next engine without compiling")
+    @DisplayName("A primitive whose first engine was closed before any launch runs on the next engine without compiling")
     void closedBeforeTheLaunch() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             composites.primitive(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
         }
-        assertEquals(Map.of(), driver.alive(), "the cached primitive holds nothing of a context");
+        assertEquals(Map.of(), driver.alive(), "the cached primitive has no context state");
         matMulOnNewEngine();
         assertEquals(3, driver.compiles());
     }
 
     @Test
-    @DisplayName("Two contexts at once: one primitive, one compile, both compute in turn")
+    @DisplayName("Two contexts share one primitive and one compile, and both compute correctly")
     void twoContexts() throws Exception {
         try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
             CompositeDescriptor<MatMul> product = MatMul.packed(first.target(), 8, 12, 4);
@@ -130,11 +130,11 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("A cached primitive keeps no engine in memory")
-    void engineIsFree() throws Exception {
-        for (int i = 0; i < 2; i++) { // the first compiles, the second makes programs from binaries
+    @DisplayName("A cached primitive retains no engine")
+    void engineIsCollected() throws Exception {
+        for (int i = 0; i < 2; i++) { // the first compiles, the second restores
             matMulOnNewEngine();
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 while (!opened.refersTo(null)) {
                     System.gc();
                 }
@@ -144,7 +144,7 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("M5 12 threads create 12 primitives with the same nested activation: 12 and one, each program compiled once")
+    @DisplayName("M5 12 threads create 12 primitives with the same nested activation: 12 + 1 creations, each program compiled once")
     void twelveByTwelve() throws Exception {
         try (OpenClEngine engine = driver.open(); ExecutorService threads = Executors.newFixedThreadPool(12)) {
             CyclicBarrier start = new CyclicBarrier(12);
@@ -169,7 +169,7 @@ class CompositePrimitiveTest {
         assertEquals(12 + 12 + 1, driver.compiles(), "products, reorders by their launch, one activation");
     }
 
-    /** Writes the numbers of its programs, one after the other. */
+    /** An operation that writes the numbers of its programs in order. */
     record Numbers(List<String> sources) {
         static final CompositeImplementation<Numbers> TOGETHER = (descriptor, creation) -> {
             List<Primitive> programs = creation.kernels(descriptor.operation().sources.stream()
@@ -181,7 +181,7 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("Several programs obtained at once: each compiled once, in the order asked for; one that does not compile fails the creation")
+    @DisplayName("Several programs obtained at once are compiled once each, in order; if one does not compile, the creation fails")
     void kernelsTogether() throws Exception {
         try (OpenClEngine engine = driver.open(); OpenClBuffer to = engine.bufferOf(new int[1])) {
             List<String> sources = List.of("*to = 5;", "*to = *to * 7;", "*to = *to + 1;");
@@ -192,14 +192,14 @@ class CompositePrimitiveTest {
             int[] result = new int[1];
             to.read(result);
             assertEquals(36, result[0]);
-            CompositeDescriptor<Numbers> wrong = CompositeDescriptor.builder(
+            CompositeDescriptor<Numbers> invalid = CompositeDescriptor.builder(
                     engine.target(), new Numbers(List.of("*to = 5;", "no_such_thing();", "*to = 9;")), Numbers.TOGETHER).build();
-            String said = String.valueOf(
-                    assertThrows(CompileException.class, () -> composites.handle(EngineSet.of(engine), wrong)).getMessage());
-            assertTrue(said.contains("no_such_thing"), said);
+            String message = String.valueOf(
+                    assertThrows(CompileException.class, () -> composites.handle(EngineSet.of(engine), invalid)).getMessage());
+            assertTrue(message.contains("no_such_thing"), message);
         }
         assertEquals(5, driver.compiles());
-        assertEquals(4, shelf.programs.size(), "what compiled stays for the next");
+        assertEquals(4, provider.programs.size(), "compiled programs stay cached");
         assertEquals(1, composites.statistics().size());
     }
 
@@ -228,11 +228,11 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("Evicting programs from the level of kernels harms no primitive that holds them")
+    @DisplayName("Evicted programs stay usable by the primitives that hold them")
     void evictedKernels() throws Exception {
         matMulOnNewEngine();
-        shelf.programs.setCapacity(0);
-        assertEquals(0, shelf.programs.size());
+        provider.programs.setCapacity(0);
+        assertEquals(0, provider.programs.size());
         for (int i = 0; i < 3; i++) {
             matMulOnNewEngine();
         }
@@ -240,7 +240,7 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("Evicting a primitive harms no handle, and its programs are still on the level of kernels")
+    @DisplayName("An evicted primitive stays usable by its handles, and its programs stay cached")
     void evictedPrimitive() throws Exception {
         try (OpenClEngine engine = driver.open();
                 CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
@@ -254,33 +254,33 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("An operand that is missing, of another engine, or a kernel that is not the primitive's: said, and the handle still works")
+    @DisplayName("A missing operand, an operand of another engine or a foreign kernel is an error, and the handle still works")
     void wrongArguments() throws Exception {
         try (OpenClEngine engine = driver.open();
                 OpenClEngine other = driver.open();
                 OpenClBuffer here = engine.buffer(4 * 8 * 12);
                 OpenClBuffer there = other.buffer(4 * 8 * 12);
                 CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4))) {
-            String missing = said(() -> handle.execute(Map.of("source", here, "weights", here)));
+            String missing = message(() -> handle.execute(Map.of("source", here, "weights", here)));
             assertTrue(missing.contains("needs the argument destination"), missing);
-            assertTrue(said(() -> handle.execute(Map.of("source", there, "weights", here, "destination", here))).contains("another engine"));
+            assertTrue(message(() -> handle.execute(Map.of("source", there, "weights", here, "destination", here))).contains("another engine"));
             MatMul.check(engine, handle);
         }
     }
 
     @Test
-    @DisplayName("A closed handle says so; closing it twice, or after its engine, is nothing")
+    @DisplayName("A closed handle throws; closing it again, or after its engine, has no effect")
     void closed() throws Exception {
         OpenClEngine engine = driver.open();
         CompositeHandle handle = composites.handle(EngineSet.of(engine), MatMul.packed(engine.target(), 8, 12, 4));
         engine.close();
         handle.close();
         handle.close();
-        String said = String.valueOf(assertThrows(IllegalStateException.class, () -> handle.execute(Map.of())).getMessage());
-        assertTrue(said.contains("The handle of MatMul is closed"), said);
+        String message = String.valueOf(assertThrows(IllegalStateException.class, () -> handle.execute(Map.of())).getMessage());
+        assertTrue(message.contains("The handle of MatMul is closed"), message);
     }
 
-    private static String said(Executable call) {
+    private static String message(Executable call) {
         return String.valueOf(assertThrows(IllegalArgumentException.class, call).getMessage());
     }
 }

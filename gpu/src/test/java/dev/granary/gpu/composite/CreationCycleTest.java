@@ -26,38 +26,38 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Primitives that need each other, or themselves; without a driver. */
+/** Tests of primitives that need each other or themselves, without a driver. */
 class CreationCycleTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new InMemoryKernelProvider().composites(1024);
 
     @AfterEach
-    void nobodyWaits() {
-        assertEquals(0, composites.waiting());
+    void noWaiterRemains() {
+        assertEquals(0, composites.waitingCreations());
     }
 
-    private static void isCircle(@Nullable Throwable thrown) {
-        String said = String.valueOf(assertInstanceOf(IllegalStateException.class, thrown).getMessage());
-        assertTrue(said.contains("needs itself") || said.contains("needs the key itself"), said);
+    private static void assertCycle(@Nullable Throwable thrown) {
+        String message = String.valueOf(assertInstanceOf(IllegalStateException.class, thrown).getMessage());
+        assertTrue(message.contains("needs itself") || message.contains("needs the key itself"), message);
     }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 a primitive that needs itself, directly, through one other or through many: an error, nothing kept, and all work afterwards")
-    void needsItself(TestImplementation.Way way) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
-            TestImplementation plan = new TestImplementation(composites, way);
-            for (var circle : List.of(
+    @DisplayName("M6 a primitive that needs itself, directly or through others, is an error; nothing is kept, and all work afterwards")
+    void needsItself(TestImplementation.PartOrder order) {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
+            TestImplementation implementation = new TestImplementation(composites, order);
+            for (var cycle : List.of(
                     Map.of("a", List.of("a")),
                     Map.of("a", List.of("b"), "b", List.of("a")),
                     Map.of("a", List.of("x", "b"), "b", List.of("c"), "c", List.of("y", "a")))) {
-                plan.parts = circle;
-                isCircle(assertThrows(IllegalStateException.class, () -> plan.create("a")));
+                implementation.parts = cycle;
+                assertCycle(assertThrows(IllegalStateException.class, () -> implementation.create("a")));
                 composites.setCapacity(0);
                 composites.setCapacity(1024);
-                plan.parts = Map.of("a", List.of("b"));
-                assertEquals(1, plan.create("a").nested().size());
+                implementation.parts = Map.of("a", List.of("b"));
+                assertEquals(1, implementation.create("a").nested().size());
                 composites.setCapacity(0);
                 composites.setCapacity(1024);
             }
@@ -66,35 +66,35 @@ class CreationCycleTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 a circle that two callers close, each creating what the other needs, is an error for both and not a hang")
-    void circleOfThreads(TestImplementation.Way way) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
-            TestImplementation plan = new TestImplementation(composites, way);
-            plan.parts = Map.of("a", List.of("b"), "b", List.of("a"));
+    @DisplayName("M6 a cycle of two concurrent creations is an error for both callers, not a deadlock")
+    void cycleOfThreads(TestImplementation.PartOrder order) {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
+            TestImplementation implementation = new TestImplementation(composites, order);
+            implementation.parts = Map.of("a", List.of("b"), "b", List.of("a"));
             CountDownLatch both = new CountDownLatch(2);
-            plan.doing = _ -> {
+            implementation.action = _ -> {
                 both.countDown();
                 TestImplementation.await(both);
             };
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-                for (Future<?> end : threads.invokeAll(List.<Callable<Object>>of(() -> plan.create("a"), () -> plan.create("b")))) {
-                    isCircle(assertThrows(ExecutionException.class, end::get).getCause());
+                for (Future<?> end : threads.invokeAll(List.<Callable<Object>>of(() -> implementation.create("a"), () -> implementation.create("b")))) {
+                    assertCycle(assertThrows(ExecutionException.class, end::get).getCause());
                 }
             }
             assertEquals(0, composites.statistics().size());
-            plan.parts = Map.of("a", List.of("b"));
-            plan.doing = _ -> {};
-            plan.create("a");
+            implementation.parts = Map.of("a", List.of("b"));
+            implementation.action = _ -> {};
+            implementation.create("a");
             assertEquals(2, composites.statistics().size());
         });
     }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 12 threads create a lattice of nested primitives from both ends, in parallel: no deadlock, each created once")
-    void lattice(TestImplementation.Way way) {
-        assertTimeoutPreemptively(GENEROUS, () -> {
-            TestImplementation plan = new TestImplementation(composites, way);
+    @DisplayName("M6 12 threads create a lattice of nested primitives from both ends: no deadlock, each created once")
+    void lattice(TestImplementation.PartOrder order) {
+        assertTimeoutPreemptively(TIMEOUT, () -> {
+            TestImplementation implementation = new TestImplementation(composites, order);
             Map<String, List<String>> lattice = new HashMap<>();
             for (int level = 1; level < 8; level++) {
                 for (int i = 0; i < 4; i++) {
@@ -107,14 +107,14 @@ class CreationCycleTest {
                     lattice.put(level + "." + i, parts);
                 }
             }
-            plan.parts = lattice;
+            implementation.parts = lattice;
             CyclicBarrier start = new CyclicBarrier(12);
             List<Callable<CompositePrimitive>> work = new ArrayList<>();
             for (int t = 0; t < 12; t++) {
                 String top = (t < 8 ? 7 : t - 8) + "." + t % 4;
                 work.add(() -> {
                     start.await();
-                    return plan.create(top);
+                    return implementation.create(top);
                 });
             }
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -122,7 +122,7 @@ class CreationCycleTest {
                     done.get();
                 }
             }
-            assertEquals(32, plan.creations.get());
+            assertEquals(32, implementation.creations.get());
             CompositeStatistics counted = composites.statistics();
             assertEquals(List.of(32L, 12L, 0L),
                     List.of(counted.created() + counted.nestedCreated(), counted.hits() + counted.created(), counted.failed()));

@@ -30,15 +30,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Creations that fail, and what waits for them; without a driver. */
+/** Tests of failed creations and their waiters, without a driver. */
 class CreationFailuresTest {
-    private static final Duration GENEROUS = Duration.ofMinutes(10);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     private final CompositeCache composites = new InMemoryKernelProvider().composites(1024);
 
     @AfterEach
-    void nobodyWaits() {
-        assertEquals(0, composites.waiting());
+    void noWaiterRemains() {
+        assertEquals(0, composites.waitingCreations());
     }
 
     static List<Throwable> failures() {
@@ -56,18 +56,18 @@ class CreationFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 a nested creation that fails reaches all who wait for it or for what it is nested in; nothing is kept, the next call creates")
+    @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives; nothing is kept, and the next call creates")
     void nestedFailure(Throwable failure) {
-        for (TestImplementation.Way way : TestImplementation.Way.values()) {
-            assertTimeoutPreemptively(GENEROUS, () -> {
-                TestImplementation plan = new TestImplementation(composites, way);
-                plan.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
+        for (TestImplementation.PartOrder order : TestImplementation.PartOrder.values()) {
+            assertTimeoutPreemptively(TIMEOUT, () -> {
+                TestImplementation implementation = new TestImplementation(composites, order);
+                implementation.parts = Map.of("left", List.of("leaf"), "right", List.of("leaf"), "top", List.of("left", "good"));
                 AtomicInteger leaves = new AtomicInteger();
-                AtomicInteger asking = new AtomicInteger();
-                plan.doing = name -> {
+                AtomicInteger callers = new AtomicInteger();
+                implementation.action = name -> {
                     if (name.equals("leaf")) {
                         leaves.incrementAndGet();
-                        while (asking.get() < 12) {
+                        while (callers.get() < 12) {
                             Thread.onSpinWait();
                         }
                         fail(failure);
@@ -77,8 +77,8 @@ class CreationFailuresTest {
                 List<Callable<CompositePrimitive>> work = new ArrayList<>();
                 for (String name : List.of("leaf", "left", "right", "top")) {
                     work.addAll(Collections.nCopies(3, () -> {
-                        asking.incrementAndGet();
-                        return plan.create(name);
+                        callers.incrementAndGet();
+                        return implementation.create(name);
                     }));
                 }
                 try (ExecutorService threads = Executors.newFixedThreadPool(12)) {
@@ -87,38 +87,38 @@ class CreationFailuresTest {
                     }
                 }
                 assertTrue(leaves.get() >= 1 && leaves.get() <= composites.statistics().failed() - failedBefore, "each failed creation is counted");
-                plan.doing = _ -> {};
-                assertEquals(2, plan.create("top").nested().size());
-                assertEquals("left", ((TestImplementation.Named) plan.create("left").descriptor().operation()).name());
-                plan.create("right");
+                implementation.action = _ -> {};
+                assertEquals(2, implementation.create("top").nested().size());
+                assertEquals("left", ((TestImplementation.Named) implementation.create("left").descriptor().operation()).name());
+                implementation.create("right");
             });
         }
     }
 
     @Test
-    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, one that waits for parts created together too")
+    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also while it waits for several parts")
     void interruptedWaiters() {
-        assertTimeoutPreemptively(GENEROUS, () -> {
-            TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.TOGETHER);
-            plan.parts = Map.of("top", List.of("leaf", "other"));
+        assertTimeoutPreemptively(TIMEOUT, () -> {
+            TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.PARALLEL);
+            implementation.parts = Map.of("top", List.of("leaf", "other"));
             CountDownLatch creating = new CountDownLatch(1);
-            CountDownLatch go = new CountDownLatch(1);
-            plan.doing = name -> {
+            CountDownLatch mayProceed = new CountDownLatch(1);
+            implementation.action = name -> {
                 if (name.equals("leaf")) {
                     creating.countDown();
-                    TestImplementation.await(go);
+                    TestImplementation.await(mayProceed);
                 }
             };
             CompletableFuture<Thread> creator = new CompletableFuture<>();
             Callable<Boolean> first = () -> {
                 creator.complete(Thread.currentThread());
-                plan.create("top");
+                implementation.create("top");
                 return Thread.currentThread().isInterrupted();
             };
             Callable<Boolean> second = () -> {
                 creating.await();
                 Thread.currentThread().interrupt();
-                plan.create("top");
+                implementation.create("top");
                 return Thread.currentThread().isInterrupted();
             };
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -126,23 +126,23 @@ class CreationFailuresTest {
                 Future<Boolean> other = threads.submit(second);
                 creating.await();
                 creator.get().interrupt();
-                go.countDown();
+                mayProceed.countDown();
                 assertTrue(one.get(), "the creator was interrupted while its parts were created");
                 assertTrue(other.get());
             }
-            assertEquals(3, plan.creations.get());
+            assertEquals(3, implementation.creations.get());
         });
     }
 
     @Test
-    @DisplayName("What keeps a creation beyond its end is told so, and it keeps no engine")
-    void overIsOver() throws Exception {
+    @DisplayName("A context used after its creation throws, and retains no engine")
+    void useAfterCreation() throws Exception {
         List<CreationContext> kept = new ArrayList<>();
-        CompositeImplementation<TestImplementation.Named> keeping = (_, creation) -> {
+        CompositeImplementation<TestImplementation.Named> retaining = (_, creation) -> {
             kept.add(creation);
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("kept"), keeping).build();
+        CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("kept"), retaining).build();
         composites.primitive(TestImplementation.ENGINES, descriptor);
         CreationContext creation = kept.getFirst();
         assertThrows(IllegalStateException.class, () -> creation.scratchpad("late", 1));
@@ -151,9 +151,9 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("Two parts of a scratchpad or constants of one name, sizes that are none: refused, and the next creation works")
+    @DisplayName("Duplicate names and invalid sizes of scratchpad or constants are refused, and the next creation works")
     void wrongRequests() throws Exception {
-        List<Consumer<CreationContext>> wrong = List.of(
+        List<Consumer<CreationContext>> invalidRequests = List.of(
                 creation -> creation.scratchpad("a", 0),
                 creation -> {
                     creation.scratchpad("a", 1);
@@ -164,12 +164,12 @@ class CreationFailuresTest {
                     creation.constant("c", 1);
                     creation.constant("c", 1);
                 });
-        for (var request : wrong) {
-            CompositeImplementation<TestImplementation.Named> asking = (_, creation) -> {
+        for (var request : invalidRequests) {
+            CompositeImplementation<TestImplementation.Named> invalid = (_, creation) -> {
                 request.accept(creation);
                 return _ -> {};
             };
-            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("wrong"), asking).build();
+            CompositeDescriptor<TestImplementation.Named> descriptor = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("wrong"), invalid).build();
             assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, descriptor));
         }
         assertEquals(4, composites.statistics().failed());
@@ -177,51 +177,51 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("Engines of other targets than the descriptor's, or a nested primitive for a third: refused with both names")
+    @DisplayName("Engines of wrong targets, or a nested primitive for a third target, are refused with both names")
     void wrongEngines() {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         EngineSet others = EngineSet.of(new NoKernelEngine(NoKernelEngine.target("two")));
-        String said = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, plan.descriptor("a"))).getMessage());
-        assertTrue(said.contains(TestImplementation.TARGET.name()) && said.contains("_two_"), said);
-        CompositeImplementation<TestImplementation.Named> elsewhere = (_, creation) -> {
-            creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), plan).build());
+        String message = String.valueOf(
+                assertThrows(IllegalArgumentException.class, () -> composites.primitive(others, implementation.descriptor("a"))).getMessage());
+        assertTrue(message.contains(TestImplementation.TARGET.name()) && message.contains("_two_"), message);
+        CompositeImplementation<TestImplementation.Named> foreign = (_, creation) -> {
+            creation.nested(CompositeDescriptor.builder(NoKernelEngine.target("three"), new TestImplementation.Named("x"), implementation).build());
             return _ -> {};
         };
-        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), elsewhere).build();
+        CompositeDescriptor<TestImplementation.Named> outer = CompositeDescriptor.builder(TestImplementation.TARGET, new TestImplementation.Named("outer"), foreign).build();
         assertTrue(String.valueOf(assertThrows(IllegalArgumentException.class, () -> composites.primitive(TestImplementation.ENGINES, outer)).getMessage())
                 .contains("_three_"));
     }
 
-    private static CompositePrimitive create(TestImplementation plan, String name) {
+    private static CompositePrimitive create(TestImplementation implementation, String name) {
         try {
-            return plan.create(name);
+            return implementation.create(name);
         } catch (CompileException e) {
             throw new AssertionError(e);
         }
     }
 
     @Test
-    @DisplayName("M1 parts that nest to the end of the stack: nobody waits, nothing is kept of what failed, and each can be created afterwards")
+    @DisplayName("M1 parts nested to the end of the stack: no waiter remains, no failed creation is kept, and each can be created afterwards")
     void deeplyNested() throws InterruptedException {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> chain = new HashMap<>();
         for (int i = 0; i < 20_000; i++) {
             chain.put("n" + i, List.of("n" + (i + 1)));
         }
         for (int round = 0; round < 5; round++) {
-            plan.parts = chain;
-            int before = plan.creations.get();
-            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(plan, "n0")), "deep", (256L << 10) + round * 80L);
+            implementation.parts = chain;
+            int before = implementation.creations.get();
+            Thread thread = new Thread(null, () -> assertThrows(StackOverflowError.class, () -> create(implementation, "n0")), "deep", (256L << 10) + round * 80L);
             thread.start();
             thread.join();
-            assertEquals(0, composites.waiting());
+            assertEquals(0, composites.waitingCreations());
             assertEquals(0, composites.statistics().size());
-            int deepest = plan.creations.get() - before;
-            plan.parts = Map.of();
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            int deepest = implementation.creations.get() - before;
+            implementation.parts = Map.of();
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 for (int i = 0; i < deepest + 2; i++) {
-                    create(plan, "n" + i);
+                    create(implementation, "n" + i);
                 }
             });
             composites.setCapacity(0);
@@ -230,20 +230,20 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 a creation at each depth from the end of the stack: nobody waits, and each can be created afterwards")
+    @DisplayName("M1 a creation at each depth near the end of the stack: no waiter remains, and each can be created afterwards")
     void anyDepth() throws InterruptedException {
-        TestImplementation plan = new TestImplementation(composites, TestImplementation.Way.ONE_BY_ONE);
+        TestImplementation implementation = new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
         Map<String, List<String>> parts = new HashMap<>();
         for (int i = 0; i < 200; i++) {
             parts.put("n" + i, List.of("part " + i));
         }
-        plan.parts = parts;
+        implementation.parts = parts;
         for (int round = 0; round < 3; round++) {
-            StackEdge.run(200, round, level -> create(plan, "n" + level));
-            assertEquals(0, composites.waiting());
-            assertTimeoutPreemptively(GENEROUS, () -> {
+            StackEdge.run(200, round, level -> create(implementation, "n" + level));
+            assertEquals(0, composites.waitingCreations());
+            assertTimeoutPreemptively(TIMEOUT, () -> {
                 for (int i = 0; i < 200; i++) {
-                    create(plan, "n" + i);
+                    create(implementation, "n" + i);
                 }
             });
             assertEquals(400, composites.statistics().size());
@@ -253,17 +253,17 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 an error while one thing is closed does not keep the others open, and is the one that is thrown")
+    @DisplayName("M1 an error while closing one object does not prevent closing the others, and is thrown")
     void errorInClosing() {
         List<String> closed = new ArrayList<>();
-        StackOverflowError error = new StackOverflowError("on purpose");
-        List<Closer.Closeable> things = List.of(() -> closed.add("first"), () -> {
+        StackOverflowError error = new StackOverflowError("injected");
+        List<Closer.Closeable> closeables = List.of(() -> closed.add("first"), () -> {
             throw error;
         }, () -> closed.add("last"));
-        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.all(things)));
+        assertSame(error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(closeables)));
         assertEquals(List.of("first", "last"), closed);
         IllegalStateException first = new IllegalStateException("first");
-        Closer.after(first, () -> {
+        Closer.closeAfter(first, () -> {
             throw error;
         });
         assertSame(error, first.getSuppressed()[0]);

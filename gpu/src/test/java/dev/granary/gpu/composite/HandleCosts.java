@@ -7,7 +7,10 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 
-/** Prints what it costs to come by a composite primitive of three programs, median per call: docs/decisions/0009-primitives.md. */
+/**
+ * Program that prints the cost of obtaining a composite primitive of three programs, median per
+ * call: docs/decisions/0009-primitives.md.
+ */
 public final class HandleCosts {
     private HandleCosts() {}
 
@@ -48,14 +51,14 @@ public final class HandleCosts {
         return 0;
     }
 
-    private static void print(String what, int times, Callable<Integer> call) throws Exception {
-        long[] nanos = new long[times];
-        for (int i = 0; i < times; i++) {
+    private static void print(String label, int repetitions, Callable<Integer> call) throws Exception {
+        long[] nanos = new long[repetitions];
+        for (int i = 0; i < repetitions; i++) {
             long start = System.nanoTime();
             call.call();
             nanos[i] = System.nanoTime() - start;
         }
         Arrays.sort(nanos);
-        System.out.printf(Locale.ROOT, "%-50s %,12.1f us, median of %d%n", what, nanos[times / 2] / 1000.0, times);
+        System.out.printf(Locale.ROOT, "%-50s %,12.1f us, median of %d%n", label, nanos[repetitions / 2] / 1000.0, repetitions);
     }
 }

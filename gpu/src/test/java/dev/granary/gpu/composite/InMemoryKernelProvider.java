@@ -7,11 +7,11 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 
-/** The level of kernels without anything below it: programs in memory, else compiled. */
+/** Kernel provider with programs in memory only; missing ones are compiled. */
 final class InMemoryKernelProvider implements KernelProvider {
     final PrimitiveCache<PrimitiveDescriptor, Primitive> programs = new PrimitiveCache<>(1024);
 
-    /** A cache of composites over this. */
+    /** Returns a new cache of composite primitives over this provider. */
     CompositeCache composites(int capacity) {
         return new CompositeCache(new PrimitiveCache<>(capacity), this);
     }

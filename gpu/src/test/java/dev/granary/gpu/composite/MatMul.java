@@ -13,13 +13,15 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import java.util.Map;
 
 /**
- * A matrix product with its weights packed by a nested {@link Reorder}, and a nested {@link Activation} with scales in constant memory: an
- * example of an operation.
+ * Example of an operation: a matrix product with weights packed by a nested {@link Reorder}, and a
+ * nested {@link Activation} with scales in constant memory.
  */
 public record MatMul(int rows, int inner, int columns) {
-    /** How it is done. */
-    enum Ways implements CompositeImplementation<MatMul> {
-        /** Packs the weights into the scratchpad first, so that both operands are read along rows. */
+    /** The implementations. */
+    enum Variant implements CompositeImplementation<MatMul> {
+        /**
+         * Packs the weights into the scratchpad first, so that both operands are read along rows.
+         */
         PACKED {
             @Override
             public ExecutionBody create(CompositeDescriptor<MatMul> descriptor, CreationContext creation) throws CompileException {
@@ -38,7 +40,7 @@ public record MatMul(int rows, int inner, int columns) {
                 };
             }
         },
-        /** Reads the weights as they are. */
+        /** Reads the weights in their original layout. */
         PLAIN {
             @Override
             public ExecutionBody create(CompositeDescriptor<MatMul> descriptor, CreationContext creation) throws CompileException {
@@ -71,19 +73,19 @@ public record MatMul(int rows, int inner, int columns) {
 
     static final float[] SCALES = {0.5f, 2, -1};
 
-    /** Packed, with scales. */
+    /** Returns the descriptor of a packed product with scales. */
     public static CompositeDescriptor<MatMul> packed(Target target, int rows, int inner, int columns) {
-        return descriptor(target, rows, inner, columns, Ways.PACKED);
+        return descriptor(target, rows, inner, columns, Variant.PACKED);
     }
 
-    static CompositeDescriptor<MatMul> descriptor(Target target, int rows, int inner, int columns, Ways how) {
-        return CompositeDescriptor.builder(target, new MatMul(rows, inner, columns), how)
+    static CompositeDescriptor<MatMul> descriptor(Target target, int rows, int inner, int columns, Variant variant) {
+        return CompositeDescriptor.builder(target, new MatMul(rows, inner, columns), variant)
                 .attributes(Attributes.none().with("scales", SCALES))
                 .memory("weights", MemoryDescriptor.rowMajor(DataType.F32, inner, columns))
                 .build();
     }
 
-    /** Runs the handle on small whole numbers, and compares with a plain loop. */
+    /** Runs the handle on small integers and compares the result with a plain loop. */
     public static void check(OpenClEngine engine, CompositeHandle handle) {
         MatMul size = (MatMul) handle.primitive().descriptor().operation();
         float[] source = numbers(size.rows * size.inner, 7);
@@ -93,7 +95,7 @@ public record MatMul(int rows, int inner, int columns) {
             handle.execute(Map.of("source", a, "weights", b, "destination", c));
             c.read(result);
         }
-        assertArrayEquals(size.expected(source, weights), result, 1e-6f); // a zero has two signs
+        assertArrayEquals(size.expected(source, weights), result, 1e-6f); // tolerates negative zero
     }
 
     private float[] expected(float[] source, float[] weights) {
@@ -104,8 +106,8 @@ public record MatMul(int rows, int inner, int columns) {
                 for (int i = 0; i < inner; i++) {
                     sum += source[row * inner + i] * weights[i * columns + column];
                 }
-                int place = row * columns + column;
-                expected[place] = Math.max(0, sum * SCALES[place % SCALES.length]);
+                int index = row * columns + column;
+                expected[index] = Math.max(0, sum * SCALES[index % SCALES.length]);
             }
         }
         return expected;

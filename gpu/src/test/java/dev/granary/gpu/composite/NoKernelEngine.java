@@ -12,31 +12,31 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
 
-/** An engine that has a target and nothing else, for primitives without kernels. */
+/** Engine with a target and no other function, for primitives without kernels. */
 public record NoKernelEngine(Target target) implements KernelEngine<Primitive> {
-    /** A target of its own for that device. */
+    /** Returns a target for that device name. */
     public static Target target(String device) {
         return new Target(Backend.OPENCL, "none", device, "1");
     }
 
     @Override
     public LoadedKernels load(Primitive primitive) throws RestoreException {
-        throw new RestoreException("there are no kernels here");
+        throw new RestoreException("this engine has no kernels");
     }
 
     @Override
     public DeviceBuffer buffer(long bytes) {
-        throw new UnsupportedOperationException("there is no memory here");
+        throw new UnsupportedOperationException("this engine has no memory");
     }
 
     @Override
     public Primitive create(KernelDescriptor descriptor) throws CompileException {
-        throw new CompileException("there is no compiler here", "");
+        throw new CompileException("this engine has no compiler", "");
     }
 
     @Override
     public Primitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException {
-        throw new RestoreException("there are no kernels here");
+        throw new RestoreException("this engine has no kernels");
     }
 
     @Override

@@ -4,11 +4,14 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.util.List;
 
-/** Runs one primitive on three engines, one after the other, and says when each begins, so that the driver's own messages can be told apart. */
+/**
+ * Program that runs one primitive on three engines in sequence, and prints a line as each begins,
+ * to separate the driver's messages.
+ */
 public final class ReopenProgram {
     private ReopenProgram() {}
 
-    /** Runs; with the argument {@code unlaunched}, the first engine is closed before anything is launched. */
+    /** Runs; with the argument {@code unlaunched}, the first engine is closed before any launch. */
     public static void main(String[] arguments) throws Exception {
         boolean isLaunched = !List.of(arguments).contains("unlaunched");
         CompositeCache composites = new InMemoryKernelProvider().composites(1024);

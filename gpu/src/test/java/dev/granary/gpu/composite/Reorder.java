@@ -8,19 +8,19 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 
-/** A matrix laid out by columns instead of by rows; also from one engine to another. */
+/** Operation that changes a matrix from row order to column order, also between two engines. */
 record Reorder(int rows, int columns) {
-    /** How it is done. */
-    enum Ways implements CompositeImplementation<Reorder> {
-        /** All on one engine. */
-        HERE {
+    /** The implementations. */
+    enum Variant implements CompositeImplementation<Reorder> {
+        /** Uses one engine only. */
+        ONE_ENGINE {
             @Override
             public ExecutionBody create(CompositeDescriptor<Reorder> descriptor, CreationContext creation) throws CompileException {
                 Primitive program = creation.kernel(transpose(descriptor));
                 return run -> run.launch(program, "transpose", geometry(descriptor), run.argument("from"), run.argument("to"));
             }
         },
-        /** On the main engine, with what it reads or writes elsewhere brought there and back by the scratchpad. */
+        /** Runs on the main engine; data of the other engine is copied through the scratchpad. */
         BETWEEN {
             @Override
             public ExecutionBody create(CompositeDescriptor<Reorder> descriptor, CreationContext creation) throws CompileException {
@@ -53,10 +53,10 @@ record Reorder(int rows, int columns) {
     }
 
     static CompositeDescriptor<Reorder> descriptor(Target target, int rows, int columns) {
-        return CompositeDescriptor.builder(target, new Reorder(rows, columns), Ways.HERE).build();
+        return CompositeDescriptor.builder(target, new Reorder(rows, columns), Variant.ONE_ENGINE).build();
     }
 
     static CompositeDescriptor<Reorder> between(Target main, Target source, Target destination, int rows, int columns) {
-        return CompositeDescriptor.builder(main, new Reorder(rows, columns), Ways.BETWEEN).between(source, destination).build();
+        return CompositeDescriptor.builder(main, new Reorder(rows, columns), Variant.BETWEEN).between(source, destination).build();
     }
 }

@@ -29,19 +29,22 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What handles own: made once, freed with them, whatever fails; the scratchpad above all. Native objects are counted by a spy. */
+/**
+ * Tests of the resources of handles: created once, and released with the handle after any failure;
+ * above all the scratchpad. A spy counts native objects.
+ */
 @NeedsPocl
 class ResourcesTest {
-    private static final int OFTEN = 300;
+    private static final int REPETITIONS = 300;
 
     private final SpyDriver driver = new SpyDriver();
     private final OpenClEngine engine = driver.open();
-    private final InMemoryKernelProvider shelf = new InMemoryKernelProvider();
-    private final CompositeCache composites = shelf.composites(1024);
+    private final InMemoryKernelProvider provider = new InMemoryKernelProvider();
+    private final CompositeCache composites = provider.composites(1024);
     private final CompositeDescriptor<MatMul> product = MatMul.packed(engine.target(), 8, 12, 4);
 
     @AfterEach
-    void nothingStays() {
+    void noObjectsRemain() {
         engine.close();
         assertEquals(Map.of(), driver.alive());
     }
@@ -50,41 +53,41 @@ class ResourcesTest {
         return composites.handle(EngineSet.of(engine), descriptor);
     }
 
-    /** A primitive that notes which scratchpad it gets, and runs others inside. */
+    /** A primitive that records its scratchpad and runs nested primitives. */
     record Frame(String name, long bytes, List<CompositeDescriptor<?>> inside) {
-        static final List<DeviceBuffer> SEEN = new ArrayList<>();
-        static final CompositeImplementation<Frame> NOTING = (descriptor, creation) -> {
+        static final List<DeviceBuffer> SCRATCHPADS = new ArrayList<>();
+        static final CompositeImplementation<Frame> RECORDING = (descriptor, creation) -> {
             List<CompositePrimitive> nested = creation.nested(descriptor.operation().inside);
             creation.scratchpad("own", descriptor.operation().bytes);
             return run -> {
-                SEEN.add(run.scratchpad("own"));
+                SCRATCHPADS.add(run.scratchpad("own"));
                 nested.forEach(one -> run.run(one, Map.of()));
             };
         };
     }
 
     private CompositeDescriptor<Frame> frame(String name, long bytes, CompositeDescriptor<?>... inside) {
-        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.NOTING).build();
+        return CompositeDescriptor.builder(engine.target(), new Frame(name, bytes, List.of(inside)), Frame.RECORDING).build();
     }
 
     @Test
-    @DisplayName("Hundreds of handles, executed and closed: nothing native grows, and only the engine itself stays")
+    @DisplayName("After hundreds of executed and closed handles, only the engine's native objects exist")
     void noLeaks() throws Exception {
-        for (int i = 0; i < OFTEN; i++) {
+        for (int i = 0; i < REPETITIONS; i++) {
             try (CompositeHandle handle = handle(product)) {
                 if (i % 10 == 0) {
                     MatMul.check(engine, handle);
                 }
             }
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), "after handle " + i);
-            assertTrue(driver.alive("program") <= 3, "one for each program of the primitive, for the next handle: " + driver.alive());
+            assertTrue(driver.alive("program") <= 3, "one for each program, kept for the next handle: " + driver.alive());
         }
-        assertTrue(driver.created("kernel") >= 3 * OFTEN && driver.created("buffer") >= 2 * OFTEN, "the loop did its work");
+        assertTrue(driver.created("kernel") >= 3 * REPETITIONS && driver.created("buffer") >= 2 * REPETITIONS, "the loop created objects");
         assertEquals(3, driver.compiles());
     }
 
     @Test
-    @DisplayName("Hundreds of engines and handles left open: closing the engine frees all")
+    @DisplayName("Closing engines with open handles releases all native objects, hundreds of times")
     void engineFreesAll() throws Exception {
         for (int i = 0; i < 100; i++) {
             OpenClEngine other = driver.open();
@@ -96,7 +99,7 @@ class ResourcesTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"createProgramWithBinary", "createKernel", "createBuffer", "writeBuffer"})
-    @DisplayName("A failure at any step of opening a handle frees what was made before it, and the next handle works")
+    @DisplayName("A failure at any step of opening a handle releases all earlier objects, and the next handle works")
     void failureInTheMiddle(String call) throws Exception {
         try (OpenClEngine first = driver.open()) {
             composites.primitive(EngineSet.of(first), product);
@@ -112,30 +115,33 @@ class ResourcesTest {
             driver.failAfter(call, Integer.MAX_VALUE);
             assertEquals(0, driver.alive("kernel") + driver.alive("buffer"), call + " failing after " + steps + ": " + driver.alive());
         }
-        boolean isHealed = call.equals("createProgramWithBinary"); // by compiling once more
-        assertTrue(isHealed ? failures == 0 : failures > 0, call + " failed " + failures + " times");
+        boolean recovers = call.equals("createProgramWithBinary"); // by compiling again
+        assertTrue(recovers ? failures == 0 : failures > 0, call + " failed " + failures + " times");
         try (CompositeHandle handle = handle(product)) {
             MatMul.check(engine, handle);
         }
     }
 
     @Test
-    @DisplayName("Equal nested primitives share one resource, wherever they are nested")
+    @DisplayName("Equal nested primitives share one resource")
     void shared() throws Exception {
-        assertEquals(1, leavesMade(shelf.composites(1024)));
+        assertEquals(1, leafCreations(provider.composites(1024)));
     }
 
     @Test
-    @DisplayName("Equal nested primitives share one resource, even where the cache made each anew")
+    @DisplayName("Equal nested primitives share one resource, even if each was created separately")
     void sharedWithoutCache() throws Exception {
         int tries = 0;
-        while (leavesMade(shelf.composites(0)) == 1) { // both branches needed it in the same moment
-            assertTrue(++tries < 100, "the leaf is never made twice");
+        while (leafCreations(provider.composites(0)) == 1) { // both branches requested it at the same time
+            assertTrue(++tries < 100, "the leaf was never created twice");
         }
     }
 
-    /** Opens a handle with a leaf in two branches; how often the leaf was made. */
-    private long leavesMade(CompositeCache cache) throws Exception {
+    /**
+     * Opens a handle with one leaf in two branches, and returns the number of creations of the
+     * leaf.
+     */
+    private long leafCreations(CompositeCache cache) throws Exception {
         CompositeDescriptor<Activation> leaf = Activation.descriptor(engine.target(), 4, Attributes.none().with("scales", 1, 2));
         CompositeDescriptor<Frame> left = frame("left", 1, leaf);
         CompositeDescriptor<Frame> right = frame("right", 1, leaf);
@@ -143,37 +149,37 @@ class ResourcesTest {
         int buffers = driver.created("buffer");
         try (CompositeHandle handle = cache.handle(EngineSet.of(engine), frame("top", 1, left, right))) {
             assertEquals(4, handle.resources(), "top, left, right, and one leaf");
-            long made = cache.statistics().nestedCreated() - 2;
+            long created = cache.statistics().nestedCreated() - 2;
             List<CompositePrimitive> leaves = handle.primitive().nested().stream().flatMap(one -> one.nested().stream()).toList();
             assertEquals(2, leaves.size());
-            assertEquals(made, leaves.stream().distinct().count());
+            assertEquals(created, leaves.stream().distinct().count());
             assertEquals(2, driver.created("buffer") - buffers, "constant memory of one leaf, one scratchpad");
-            assertTrue(driver.created("kernel") - kernels <= 2, "the program's own check, and one live kernel");
-            return made;
+            assertTrue(driver.created("kernel") - kernels <= 2, "the program's own check, and one loaded kernel");
+            return created;
         }
     }
 
     @Test
-    @DisplayName("The scratchpad is the outermost primitive's, nested needs are part of it, and it is handed down in parts that lie apart")
+    @DisplayName("The outermost primitive's scratchpad includes nested needs, and is split into disjoint parts")
     void scratchpad() throws Exception {
         CompositeDescriptor<Frame> small = frame("small", 100);
         CompositeDescriptor<Frame> large = frame("large", 5000);
         CompositeDescriptor<Frame> middle = frame("middle", 10, small, large);
         CompositeDescriptor<Frame> top = frame("top", 4097, middle, small);
         assertEquals(4096, composites.primitive(EngineSet.of(engine), small).scratchpadBytes());
-        assertEquals(4096 + 8192, composites.primitive(EngineSet.of(engine), middle).scratchpadBytes(), "its own, and the largest inside");
+        assertEquals(4096 + 8192, composites.primitive(EngineSet.of(engine), middle).scratchpadBytes(), "its own, and the largest nested one");
         int before = driver.created("buffer");
         try (CompositeHandle handle = handle(top)) {
             assertEquals(8192 + 4096 + 8192, handle.primitive().scratchpadBytes());
             assertEquals(1, driver.created("buffer") - before, "one buffer for all");
-            Frame.SEEN.clear();
+            Frame.SCRATCHPADS.clear();
             handle.execute(Map.of());
             handle.execute(Map.of());
-            assertEquals(10, Frame.SEEN.size());
-            Set<DeviceBuffer> parts = new HashSet<>(Frame.SEEN);
-            assertEquals(5, parts.size(), "the same places again; top, middle, small and large in it share one begin, small in top");
+            assertEquals(10, Frame.SCRATCHPADS.size());
+            Set<DeviceBuffer> parts = new HashSet<>(Frame.SCRATCHPADS);
+            assertEquals(5, parts.size(), "same ranges again; top, middle, small and large in it share a start; small in top");
             assertEquals(5, driver.calls("createSubBuffer"));
-            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1), Frame.SEEN.get(2));
+            checkApart(Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1), Frame.SCRATCHPADS.get(2));
         }
     }
 
@@ -196,36 +202,36 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("The cached primitive holds no scratchpad, and two handles of it do not share one")
-    void scratchpadIsTheHandles() throws Exception {
+    @DisplayName("A cached primitive has no scratchpad, and each handle has its own")
+    void scratchpadPerHandle() throws Exception {
         CompositeDescriptor<Frame> frame = frame("alone", 64);
         composites.primitive(EngineSet.of(engine), frame);
         assertEquals(0, driver.alive("buffer"), "a primitive in the cache has none");
-        Frame.SEEN.clear();
+        Frame.SCRATCHPADS.clear();
         try (CompositeHandle first = handle(frame); CompositeHandle second = handle(frame)) {
             assertEquals(2, driver.alive("buffer"));
             first.execute(Map.of());
             second.execute(Map.of());
-            checkApart(Frame.SEEN.get(0), Frame.SEEN.get(1));
+            checkApart(Frame.SCRATCHPADS.get(0), Frame.SCRATCHPADS.get(1));
         }
         assertEquals(0, driver.alive("buffer"));
         try (CompositeHandle none = handle(Reorder.descriptor(engine.target(), 4, 4))) {
             assertEquals(0, none.primitive().scratchpadBytes());
-            assertEquals(0, driver.alive("buffer"), "who needs none gets none");
+            assertEquals(0, driver.alive("buffer"), "no scratchpad if none is needed");
         }
     }
 
     @Test
-    @DisplayName("Constant memory is each handle's own, filled with the content as it was when the primitive was created")
+    @DisplayName("Each handle has its own constant memory, with the content as of the primitive's creation")
     void constants() throws Exception {
         List<DeviceBuffer> seen = new ArrayList<>();
         float[] scales = {1, 2, 3};
         record Scaled(String name) {}
-        CompositeImplementation<Scaled> how = (_, creation) -> {
+        CompositeImplementation<Scaled> implementation = (_, creation) -> {
             creation.constant("scales", scales);
             return run -> seen.add(run.constant("scales"));
         };
-        CompositeDescriptor<Scaled> descriptor = CompositeDescriptor.builder(engine.target(), new Scaled("a"), how).build();
+        CompositeDescriptor<Scaled> descriptor = CompositeDescriptor.builder(engine.target(), new Scaled("a"), implementation).build();
         composites.primitive(EngineSet.of(engine), descriptor);
         scales[0] = 9;
         try (CompositeHandle first = handle(descriptor); CompositeHandle second = handle(descriptor)) {
@@ -239,7 +245,7 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("Executions of one handle happen one after the other, so eight threads on one handle all get right results")
+    @DisplayName("Executions of one handle are serialized, so that eight threads get correct results")
     void oneHandleManyThreads() throws Exception {
         try (CompositeHandle handle = handle(product)) {
             List<Callable<Boolean>> work = Collections.nCopies(8, () -> {
@@ -257,7 +263,7 @@ class ResourcesTest {
     }
 
     @Test
-    @DisplayName("A part of a buffer shares its memory; what is outside, or a part of a part, is refused")
+    @DisplayName("A slice shares the buffer's memory; a range outside, or a slice of a slice, is refused")
     void slices() {
         try (OpenClBuffer whole = engine.bufferOf(new int[3000]); OpenClBuffer part = whole.slice(4096, 8)) {
             part.write(new int[] {7, 8});

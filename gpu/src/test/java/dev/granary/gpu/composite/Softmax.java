@@ -13,11 +13,14 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import java.util.List;
 import java.util.Map;
 
-/** Softmax along rows, made of two nested reductions, whose kernels are in one program. */
+/**
+ * Operation that computes softmax along rows with two nested reductions, whose kernels are in one
+ * program.
+ */
 record Softmax(int rows, int columns) {
     static final CompositeImplementation<Softmax> OF_REDUCTIONS = Softmax::create;
 
-    /** One number of each row: the largest, or the sum. */
+    /** Operation that computes the maximum or the sum of each row. */
     record Reduction(int rows, int columns, String of) {
         static final CompositeImplementation<Reduction> BY_ROW = Reduction::create;
 

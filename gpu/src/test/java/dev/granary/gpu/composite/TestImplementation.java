@@ -7,14 +7,17 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The implementation of all primitives of one test, which have names: what parts each has, and what happens when it is created. No driver. */
+/**
+ * Implementation of all primitives of one test, identified by name. The test sets the parts of each
+ * primitive and an action during its creation. Needs no driver.
+ */
 final class TestImplementation implements CompositeImplementation<TestImplementation.Named> {
     static final Target TARGET = NoKernelEngine.target("one");
     static final EngineSet ENGINES = EngineSet.of(new NoKernelEngine(TARGET));
 
-    /** How a primitive obtains its parts. */
-    enum Way {
-        ONE_BY_ONE {
+    /** The order in which a primitive obtains its parts. */
+    enum PartOrder {
+        SEQUENTIAL {
             @Override
             void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException {
                 for (CompositeDescriptor<?> part : parts) {
@@ -22,7 +25,7 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
                 }
             }
         },
-        TOGETHER {
+        PARALLEL {
             @Override
             void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException {
                 creation.nested(parts);
@@ -32,23 +35,23 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
         abstract void obtain(CreationContext creation, List<CompositeDescriptor<?>> parts) throws CompileException;
     }
 
-    /** Something to do while a primitive is created. */
-    interface Doing {
-        void act(String name) throws CompileException;
+    /** An action during the creation of a primitive. */
+    interface CreationAction {
+        void run(String name) throws CompileException;
     }
 
-    /** A primitive by name. */
+    /** An operation identified by name. */
     record Named(String name) {}
 
     private final CompositeCache composites;
-    private final Way way;
+    private final PartOrder order;
     final AtomicInteger creations = new AtomicInteger();
     volatile Map<String, List<String>> parts = Map.of();
-    volatile Doing doing = _ -> {};
+    volatile CreationAction action = _ -> {};
 
-    TestImplementation(CompositeCache composites, Way way) {
+    TestImplementation(CompositeCache composites, PartOrder order) {
         this.composites = composites;
-        this.way = way;
+        this.order = order;
     }
 
     CompositeDescriptor<Named> descriptor(String name) {
@@ -63,12 +66,12 @@ final class TestImplementation implements CompositeImplementation<TestImplementa
     public ExecutionBody create(CompositeDescriptor<Named> descriptor, CreationContext creation) throws CompileException {
         creations.incrementAndGet();
         String name = descriptor.operation().name();
-        doing.act(name);
-        way.obtain(creation, parts.getOrDefault(name, List.of()).stream().<CompositeDescriptor<?>>map(this::descriptor).toList());
+        action.run(name);
+        order.obtain(creation, parts.getOrDefault(name, List.of()).stream().<CompositeDescriptor<?>>map(this::descriptor).toList());
         return _ -> {};
     }
 
-    /** Waits whatever interrupts, as a compiler does. */
+    /** Waits without reaction to interrupts, as a compiler does. */
     static void await(CountDownLatch latch) {
         while (latch.getCount() > 0) {
             Thread.onSpinWait();

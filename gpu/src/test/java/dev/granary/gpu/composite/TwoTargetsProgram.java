@@ -8,11 +8,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** Creates and runs primitives on two devices of different targets, and between them. */
+/** Program that runs primitives on two devices of different targets, and between them. */
 public final class TwoTargetsProgram {
     private TwoTargetsProgram() {}
 
-    /** Prints what happened. */
+    /** Prints the results. */
     public static void main(String[] arguments) throws Exception {
         CompositeCache composites = new InMemoryKernelProvider().composites(1024);
         List<OpenClDevice> devices = OpenCl.devices();

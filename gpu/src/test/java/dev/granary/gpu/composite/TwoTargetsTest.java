@@ -12,11 +12,11 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Devices of different targets in one process. */
+/** Tests of devices of different targets in one process. */
 @NeedsPocl
 class TwoTargetsTest {
     @Test
-    @DisplayName("M8 two targets: two primitives of one operation; a reorder between them has both in its key, and runs on either")
+    @DisplayName("M8 two targets give two primitives of one operation; a reorder between them has both in its key, and runs on either")
     void twoTargets(@TempDir Path directory) throws Exception {
         String output = new Child(TwoTargetsProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
         assertEquals(new CompositeStatistics(1, 2, 0, 4, 0, 6, 1024).toString(), Child.value(output, "products"));

@@ -1,4 +1,7 @@
-/** Composite primitives on real OpenCL objects; the operations here are examples for implementers too. */
+/**
+ * Tests of composite primitives on real OpenCL objects; their operations are also examples for
+ * implementers.
+ */
 @NullMarked
 package dev.granary.gpu.composite;
 

@@ -22,51 +22,51 @@ class BinaryReadinessTest {
         return KernelDescriptor.builder(new Target(Backend.OPENCL, vendor, "d", "v"), "k").source("int x;");
     }
 
-    private BinaryReadiness watch(KernelDescriptor descriptor) {
-        BinaryReadiness watch = BinaryReadiness.of(descriptor, List.of("a", "b"));
-        watch.onComplete(fired::incrementAndGet);
-        return watch;
+    private BinaryReadiness readiness(KernelDescriptor descriptor) {
+        BinaryReadiness readiness = BinaryReadiness.of(descriptor, List.of("a", "b"));
+        readiness.onComplete(fired::incrementAndGet);
+        return readiness;
     }
 
     @Test
-    @DisplayName("N5 a driver that compiles when it builds is complete at once")
+    @DisplayName("N5 with a driver that compiles at build time, binaries are complete at once")
     void eager() {
-        watch(builder("nvidia").launch(G16).build());
+        readiness(builder("nvidia").launch(G16).build());
         assertEquals(1, fired.get());
     }
 
     @Test
-    @DisplayName("N5 without announced launches the first launch of any kernel completes, once")
+    @DisplayName("N5 without announced launches, binaries are complete after the first launch of any kernel, once")
     void anyLaunch() {
-        BinaryReadiness watch = watch(builder(DriverTraits.POCL).build());
+        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).build());
         assertEquals(0, fired.get());
-        watch.launched("b", G32);
-        watch.launched("a", G16);
+        readiness.launched("b", G32);
+        readiness.launched("a", G16);
         assertEquals(1, fired.get());
-        assertEquals("[b@64/32]", watch.covered().toString());
+        assertEquals("[b@64/32]", readiness.covered().toString());
     }
 
     @Test
-    @DisplayName("N5 announced launches complete exactly after the last of them; others do not count, and count as covered")
+    @DisplayName("N5 binaries are complete exactly after the last announced launch; other launches are covered but not awaited")
     void announced() {
-        BinaryReadiness watch = watch(builder(DriverTraits.POCL).launch(G16).launch("a", G32).build());
-        assertEquals(List.of(G16, G32), watch.pendingGeometries());
-        watch.launched("a", G16);
-        watch.launched("b", G32);
-        watch.launched("a", G32);
+        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).launch(G16).launch("a", G32).build());
+        assertEquals(List.of(G16, G32), readiness.pendingGeometries());
+        readiness.launched("a", G16);
+        readiness.launched("b", G32);
+        readiness.launched("a", G32);
         assertEquals(0, fired.get());
-        watch.launched("b", G16);
+        readiness.launched("b", G16);
         assertEquals(1, fired.get());
-        assertEquals("[a@64/16, a@64/32, b@64/16, b@64/32]", watch.covered().toString());
+        assertEquals("[a@64/16, a@64/32, b@64/16, b@64/32]", readiness.covered().toString());
     }
 
     @Test
-    @DisplayName("N5 binaries taken early cover what was launched and what the driver was made to cover, later launches not")
+    @DisplayName("N5 binaries taken early cover earlier launches and those that the driver guarantees, but no later ones")
     void takenEarly() {
-        BinaryReadiness watch = watch(builder(DriverTraits.POCL).launch("a", G16).launch("a", G32).launch("b", G32).build());
-        watch.launched("b", G32);
-        watch.taken(G16::equals);
-        watch.launched("a", G32);
-        assertEquals("[a@64/16, b@64/32]", watch.covered().toString());
+        BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).launch("a", G16).launch("a", G32).launch("b", G32).build());
+        readiness.launched("b", G32);
+        readiness.taken(G16::equals);
+        readiness.launched("a", G32);
+        assertEquals("[a@64/16, b@64/32]", readiness.covered().toString());
     }
 }

@@ -4,7 +4,10 @@ import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Compiles again and again while another thread runs into null pointers, for each of which the JVM gets a signal (SIGSEGV). */
+/**
+ * Program that compiles repeatedly while another thread causes null pointer exceptions, each of
+ * which is a signal for the JVM (SIGSEGV).
+ */
 public final class CompileAmidSignals {
     private static int seen;
 
@@ -14,17 +17,17 @@ public final class CompileAmidSignals {
         int value;
     }
 
-    /** How many programs are compiled, and the milliseconds between two signals. */
+    /** Runs with the number of programs, and the milliseconds between two signals. */
     public static void main(String[] arguments) throws Exception {
         int times = Integer.parseInt(arguments[0]);
         long pauseMillis = Long.parseLong(arguments[1]);
-        AtomicBoolean isOver = new AtomicBoolean();
+        AtomicBoolean isDone = new AtomicBoolean();
         Box[] boxes = {new Box(), null};
         for (int i = 0; i < 100_000; i++) {
-            seen += read(boxes[0]); // until it is compiled: the interpreter looks before it reads
+            seen += read(boxes[0]); // until it is compiled: the interpreter checks for null before it reads
         }
         Thread nulls = Thread.ofPlatform().start(() -> {
-            while (!isOver.get()) {
+            while (!isDone.get()) {
                 seen += read(boxes[1]);
                 pause(pauseMillis);
             }
@@ -38,7 +41,7 @@ public final class CompileAmidSignals {
         } catch (CompileException e) {
             System.out.println("failed=" + e.getMessage());
         } finally {
-            isOver.set(true);
+            isDone.set(true);
             nulls.join();
         }
         System.out.println("nulls=" + seen);

@@ -4,13 +4,13 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import java.util.List;
 
-/** Keeps constants on two devices of one kind: each has its own budget. */
+/** Program that keeps constants on two devices of one kind, each with its own budget. */
 public final class ConstantDevicesProgram {
     private static final long MEGABYTE = 1L << 20;
 
     private ConstantDevicesProgram() {}
 
-    /** Prints what is kept where. */
+    /** Prints the bytes kept on each device. */
     public static void main(String[] arguments) {
         List<OpenClDevice> devices = OpenCl.devices();
         System.out.println("kinds=" + devices.stream().map(OpenClDevice::kind).distinct().toList());

@@ -5,11 +5,14 @@ import dev.granary.cache.RestoreException;
 import java.util.Arrays;
 import java.util.List;
 
-/** Works with all devices of a process at once: builds on each, and offers each the binaries of the others. */
+/**
+ * Program that uses all devices of a process at once: builds on each, and restores each device's
+ * binaries on the others.
+ */
 public final class DevicesProgram {
     private DevicesProgram() {}
 
-    /** Prints what happened. */
+    /** Prints the results. */
     public static void main(String[] arguments) throws Exception {
         List<OpenClDevice> devices = OpenCl.devices();
         System.out.println("count=" + devices.size());

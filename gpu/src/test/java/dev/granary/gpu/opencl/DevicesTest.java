@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 @NeedsPocl
 class DevicesTest {
     @Test
-    @DisplayName("K16 a sub-device shares its main device's target and ids, and takes its binaries")
+    @DisplayName("K16 a sub-device shares its main device's target, ids and binaries")
     void subDevices() throws Exception {
         OpenClDevice device = PoclDevice.get();
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
@@ -43,11 +43,12 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("N3 K16 two devices of one platform: binaries stay with theirs; another target's are refused before the driver")
+    @DisplayName("N3 K16 two devices of one platform keep their own binaries; those of another target are refused before the driver call")
     void twoDevices(@TempDir Path directory) throws Exception {
         String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
         assertEquals("2", Child.value(output, "count"));
-        // PoCL names the kind of its device in the device version: pthread and basic differ although they generate code for one CPU.
+        // PoCL's device version contains the kind of device: pthread and basic differ, although
+        // both use the same CPU.
         assertNotEquals(Child.value(output, "target0"), Child.value(output, "target1"));
         assertEquals(1, output.lines().filter(line -> line.startsWith("target") && line.contains("basic-")).count(), output);
         String expected = String.valueOf(Arrays.hashCode(SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 2)));
@@ -57,7 +58,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("K16 two equal devices, other ordinals: one target")
+    @DisplayName("K16 two equal devices with different ordinals have one target")
     void equalDevices(@TempDir Path directory) throws Exception {
         String output = new Child(DevicesProgram.class, directory).set("POCL_DEVICES", "pthread pthread").run();
         assertEquals("2", Child.value(output, "count"));
@@ -66,7 +67,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("M15 two devices of one kind: each has its own cache and the whole budget, and may have a budget of its own")
+    @DisplayName("M15 two devices of one kind have a cache and the whole budget each, or a budget of their own")
     void constantsOfTwoDevices(@TempDir Path directory) throws Exception {
         String output = new Child(ConstantDevicesProgram.class, directory).set("POCL_DEVICES", "pthread basic").run();
         assertEquals("[CPU]", Child.value(output, "kinds"));
@@ -78,7 +79,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("M15 a sub-device counts against its main device's budget, whose memory it uses")
+    @DisplayName("M15 constants of a sub-device count against the budget of its main device")
     void constantsOfSubDevices() {
         OpenClDevice device = PoclDevice.get();
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");

@@ -24,7 +24,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Primitives that outlive their engine: compiled once, loaded into engines that open and close. */
+/**
+ * Tests of primitives that outlive their engine: compiled once, loaded into engines that open and
+ * close.
+ */
 @NeedsPocl
 class EngineReopenedTest {
     private final SpyDriver driver = new SpyDriver();
@@ -32,7 +35,7 @@ class EngineReopenedTest {
     private WeakReference<OpenClEngine> opened = new WeakReference<>(null);
 
     @AfterEach
-    void nothingStays() {
+    void noObjectsRemain() {
         assertEquals(Map.of(), driver.alive());
     }
 
@@ -58,7 +61,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive whose first engine is closed at once serves every later engine without compiling")
+    @DisplayName("A primitive whose first engine is closed at once runs on every later engine without compiling")
     void closedAtOnce() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         assertEquals(1, driver.calls("programBinary"), "taken when the engine closed");
@@ -72,7 +75,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id serves later engines without compiling too, and still hands out no binaries")
+    @DisplayName("K13 a primitive with the empty id runs on later engines without compiling, and returns no binaries")
     void notCacheable() throws Exception {
         OpenClPrimitive primitive = createAndClose(false);
         assertTrue(primitive.descriptor().getId().isEmpty());
@@ -85,7 +88,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Two contexts at once: one compile, both compute")
+    @DisplayName("Two contexts share one compile, and both compute correctly")
     void twoContexts() throws Exception {
         try (OpenClEngine first = driver.open(); OpenClEngine second = driver.open()) {
             OpenClPrimitive primitive = first.create(sample(first).build());
@@ -99,7 +102,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive that nobody keeps costs its engine nothing when it closes; loaded all the same, it is compiled once more, and told")
+    @DisplayName("A primitive that no cache holds adds no work to closing its engine; a later load compiles it again and reports that")
     void notKept() throws Exception {
         OpenClPrimitive primitive;
         try (OpenClEngine engine = driver.open()) {
@@ -111,15 +114,15 @@ class EngineReopenedTest {
         for (int i = 0; i < 3; i++) {
             runInNewEngine(primitive);
         }
-        assertEquals(2, driver.compiles(), "once more, and kept then");
+        assertEquals(2, driver.compiles(), "again, and kept then");
         assertEquals(1, compiledAgain.get());
-        assertTrue(primitive.compileTime().compareTo(first) > 0, "what it cost is counted");
+        assertTrue(primitive.compileTime().compareTo(first) > 0, "the compile time is added");
     }
 
     @Test
-    @DisplayName("D12 a driver that hands out no binaries: each engine compiles once, however often it loads, and each time is told")
-    void mute() throws Exception {
-        driver.mute();
+    @DisplayName("D12 with a driver that provides no binaries, each engine compiles once for all its loads, and reports it")
+    void noBinaries() throws Exception {
+        driver.withholdBinaries();
         OpenClPrimitive primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
@@ -135,7 +138,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("D11 a driver that refuses the binaries in memory: compiled once more, told, and no loop")
+    @DisplayName("D11 if the driver refuses binaries from memory, the program is compiled again once, and that is reported")
     void refused() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
@@ -147,21 +150,21 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Neither binaries nor a compiler: the refusal says both, nothing stays, and the next load works")
-    void neither() throws Exception {
+    @DisplayName("Without binaries and a compiler, the exception names both, nothing is retained, and the next load works")
+    void neitherBinariesNorCompiler() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
         driver.failAfter("createProgramWithSource", 0);
         try (OpenClEngine engine = driver.open()) {
-            String said = String.valueOf(assertThrows(RestoreException.class, () -> engine.load(primitive)).getMessage());
-            assertTrue(said.contains("no binaries") && said.contains("createProgramWithSource"), said);
+            String message = String.valueOf(assertThrows(RestoreException.class, () -> engine.load(primitive)).getMessage());
+            assertTrue(message.contains("no binaries") && message.contains("createProgramWithSource"), message);
         }
         runInNewEngine(primitive);
         assertEquals(0, compiledAgain.get());
     }
 
     @Test
-    @DisplayName("Binaries that cannot be taken do not keep an engine from closing")
+    @DisplayName("A failure to take binaries does not prevent closing the engine")
     void takingFails() throws Exception {
         OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), new ClBinding() {
             @Override
@@ -178,8 +181,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive that a cache holds is made from its binaries once for each engine, however often it is loaded, and freed with it")
-    void madeOnce() throws Exception {
+    @DisplayName("A cached primitive is restored once per engine for any number of loads, and released with the engine")
+    void restoredOnce() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
@@ -197,7 +200,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("Eight threads load one primitive into engines of their own and into one that closes under them: no other compile, nothing stays")
+    @DisplayName("Eight threads load one primitive into their own engines and into one that closes: no other compile, no leaks")
     void threads() throws Exception {
         OpenClPrimitive primitive = createAndClose(true);
         OpenClEngine shared = driver.open();
@@ -229,7 +232,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("The live program of a primitive that nobody holds any more is released while its engine is open")
+    @DisplayName("The native program of an unreachable primitive is released while its engine is open")
     void releasedWithThePrimitive() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             loadAndForget(engine);
@@ -266,8 +269,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("A primitive keeps no closed engine in memory, neither one that was compiled nor one that was restored and never loaded")
-    void engineIsFree() throws Exception {
+    @DisplayName("A primitive retains no closed engine, whether it was compiled, or restored and never loaded")
+    void engineIsCollected() throws Exception {
         OpenClPrimitive compiled = createAndClose(true);
         awaitCollected();
         OpenClPrimitive restored = restoreAndClose(compiled);

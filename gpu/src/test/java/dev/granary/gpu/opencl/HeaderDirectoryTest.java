@@ -31,8 +31,8 @@ class HeaderDirectoryTest {
     }
 
     @Test
-    @DisplayName("Headers lie at their places, also above the source; include directories follow the source's own; all goes afterwards")
-    void places() throws Exception {
+    @DisplayName("Headers are at their paths, also above the source; include directories follow the source's own; closing removes all")
+    void headerPaths() throws Exception {
         List<Path> paths;
         try (HeaderDirectory headers = new HeaderDirectory(builder().header("a.clh", "1").header("sub/b.clh", "2")
                 .header("../../up/c.clh", "3").includeDirectory("sub").includeDirectory("../../up").build(), parent)) {
@@ -42,39 +42,39 @@ class HeaderDirectoryTest {
             assertEquals("2", Files.readString(paths.get(1).resolve("b.clh")));
             assertEquals("3", Files.readString(paths.get(2).resolve("c.clh")));
             assertEquals("rwx------", java.nio.file.attribute.PosixFilePermissions.toString(
-                    Files.getPosixFilePermissions(left().getFirst())));
+                    Files.getPosixFilePermissions(remainingFiles().getFirst())));
         }
-        assertEquals(List.of(), left());
+        assertEquals(List.of(), remainingFiles());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"../../../../../../../../../x.clh", "sub/../../../../../../../../../../x", "../../../../../../../.."})
-    @DisplayName("T5 a place that leads out of the directory is refused, and nothing is left")
-    void leadsOut(String place) throws Exception {
-        assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(place, "x").build(), parent));
-        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(place).build(), parent));
-        assertEquals(List.of(), left());
+    @DisplayName("T5 a path outside of the directory is refused, and no file remains")
+    void outside(String path) throws Exception {
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(path, "x").build(), parent));
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(path).build(), parent));
+        assertEquals(List.of(), remainingFiles());
     }
 
     @Test
-    @DisplayName("A header at the place of a directory is refused, and nothing is left")
-    void impossible() throws Exception {
+    @DisplayName("A header at the path of a directory is refused, and no file remains")
+    void pathOfDirectory() throws Exception {
         assertThrows(IOException.class, () -> new HeaderDirectory(builder().header("a", "x").header("a/b", "y").build(), parent));
         assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(".", "x").build(), parent));
-        assertEquals(List.of(), left());
+        assertEquals(List.of(), remainingFiles());
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"a\ud800.clh", "\udfff/b.clh"})
-    @DisplayName("F7 a place that no file name can spell is refused with an IOException, and nothing is left")
-    void noFileName(String place) throws Exception {
-        IOException refused = assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(place, "x").build(), parent));
-        assertTrue(String.valueOf(refused.getMessage()).contains("cannot be a file here"), refused::toString);
-        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(place).build(), parent));
-        assertEquals(List.of(), left());
+    @DisplayName("F7 a path that is not a valid file name throws an IOException, and no file remains")
+    void invalidFileName(String path) throws Exception {
+        IOException refused = assertThrows(IOException.class, () -> new HeaderDirectory(builder().header(path, "x").build(), parent));
+        assertTrue(String.valueOf(refused.getMessage()).contains("is not valid here"), refused::toString);
+        assertThrows(IOException.class, () -> new HeaderDirectory(builder().includeDirectory(path).build(), parent));
+        assertEquals(List.of(), remainingFiles());
     }
 
-    private List<Path> left() throws IOException {
+    private List<Path> remainingFiles() throws IOException {
         try (var files = Files.list(parent)) {
             return files.toList();
         }

@@ -5,7 +5,10 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import java.util.concurrent.CompletableFuture;
 
-/** Launches a kernel with a required group size again and again while another thread takes its program's binaries. */
+/**
+ * Program that repeatedly launches a kernel with a required work-group size while another thread
+ * takes its program's binaries.
+ */
 public final class LaunchWhileTaken {
     private static final Geometry ALL = Geometry.of(1 << 16).local(16);
     private static final String SOURCE = """
@@ -18,7 +21,7 @@ public final class LaunchWhileTaken {
 
     private LaunchWhileTaken() {}
 
-    /** How many programs. */
+    /** Runs with the number of programs. */
     public static void main(String[] arguments) throws Exception {
         int launches = 0;
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst()); OpenClBuffer out = engine.buffer(4L << 16)) {

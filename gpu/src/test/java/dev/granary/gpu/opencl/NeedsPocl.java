@@ -9,12 +9,15 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Marks tests that run on PoCL's device; where there is none they are skipped, and the reason is printed. */
+/**
+ * Condition for tests that run on PoCL's device. Without it they are skipped, and the reason is
+ * printed.
+ */
 @Target({ElementType.TYPE, ElementType.METHOD})
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(NeedsPocl.Condition.class)
 public @interface NeedsPocl {
-    /** Looks for the device. */
+    /** Evaluates whether there is such a device. */
     final class Condition implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
@@ -25,7 +28,7 @@ public @interface NeedsPocl {
                         : "there is no PoCL device, on Debian: apt-get install pocl-opencl-icd; found: " + found.devices();
             };
             if (missing.isEmpty()) {
-                return ConditionEvaluationResult.enabled("PoCL is here");
+                return ConditionEvaluationResult.enabled("PoCL is installed");
             }
             System.out.println("SKIPPED " + context.getDisplayName() + ": " + missing);
             return ConditionEvaluationResult.disabled(missing);

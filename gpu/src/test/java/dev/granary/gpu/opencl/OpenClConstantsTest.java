@@ -31,7 +31,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Constants that are real device memory, prepared by a real kernel; every buffer of the driver is counted. */
+/**
+ * Tests of constants in device memory, computed by a kernel; all buffers of the driver are counted.
+ */
 @NeedsPocl
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class OpenClConstantsTest {
@@ -79,7 +81,7 @@ class OpenClConstantsTest {
         return spy.alive().keySet().stream().filter(object -> object.startsWith("buffer ")).count();
     }
 
-    /** Packed weights: made by the kernel from floats of that value. */
+    /** Returns packed weights, computed by the kernel from floats of that value. */
     private static OpenClBuffer pack(OpenClEngine engine, OpenClKernels packing, float value) {
         float[] content = new float[COUNT];
         for (int i = 0; i < COUNT; i++) {
@@ -112,7 +114,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 two primitives use one packed tensor: it is prepared once, one buffer in the driver, both results are right")
+    @DisplayName("M15 two primitives use one packed tensor: it is computed once, in one buffer, and both results are correct")
     void twoPrimitives() throws Exception {
         try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add");
                 OpenClKernels multiply = load(engine, "multiply")) {
@@ -128,18 +130,18 @@ class OpenClConstantsTest {
         assertEquals(1, caches.statistics().made());
         assertEquals(5, caches.statistics().reused());
         assertEquals(1, buffers());
-        assertEquals(7, spy.count("launch"), "one packing, six products");
+        assertEquals(7, spy.count("launch"), "one packing and six products");
     }
 
     @Test
-    @DisplayName("M15 8 threads on an absent key: the packing kernel runs once, all use the result")
+    @DisplayName("M15 8 threads request a missing key: the packing kernel runs once, and all use the result")
     void threads() throws Exception {
-        AtomicInteger makings = new AtomicInteger();
+        AtomicInteger computations = new AtomicInteger();
         try (OpenClKernels packing = load(engine, "pack"); ExecutorService threads = Executors.newFixedThreadPool(8)) {
             Callable<Boolean> use = () -> {
                 try (OpenClKernels own = load(engine, "add");
                         ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
-                            makings.incrementAndGet();
+                            computations.incrementAndGet();
                             return pack(engine, packing, 3);
                         })) {
                     check(engine, own, "add", weights.buffer(), 3);
@@ -150,12 +152,12 @@ class OpenClConstantsTest {
                 assertTrue(done.get());
             }
         }
-        assertEquals(1, makings.get());
+        assertEquals(1, computations.get());
         assertEquals(1, buffers());
     }
 
     @Test
-    @DisplayName("M15 same device, another context: one budget, no sharing; what is full for one is full for the other")
+    @DisplayName("M15 two contexts on one device share the budget but no tensors")
     void sameDevice() throws Exception {
         caches.setCapacity(engine.device().kind(), 2);
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy)) {
@@ -171,19 +173,19 @@ class OpenClConstantsTest {
             }
             assertEquals(2, buffers());
         }
-        assertEquals(1, buffers(), "the closed engine's tensor is gone, this one's is not");
+        assertEquals(1, buffers(), "only the closed engine's tensor was released");
         assertEquals(MEGABYTE, constants.cache().getSize());
         try (ConstantHold<OpenClBuffer> third = constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
-            assertTrue(third.isCached(), "there is room again");
+            assertTrue(third.isCached(), "there is space again");
         }
     }
 
     @Test
-    @DisplayName("M15 several holders of one engine's constants share its tensors")
-    void severalHolders() {
+    @DisplayName("M15 several instances for one engine share its tensors")
+    void severalInstances() {
         constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         new OpenClConstants(caches, engine).get("w", MEGABYTE, () -> {
-            throw new AssertionError("made again");
+            throw new AssertionError("computed again");
         }).close();
         assertTrue(constants.removeIfExist("w"));
         assertFalse(constants.removeIfExist("w"));
@@ -191,7 +193,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 the budget is that of the device's kind: the other kind's does not touch it")
+    @DisplayName("M15 the budget of one kind of device does not affect the other kind")
     void kinds() {
         EngineKind kind = engine.device().kind();
         caches.setCapacity(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, 0);
@@ -202,7 +204,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 5 MB of real memory: 1 + 2 stored, 3 refused; what is not kept is freed by its user")
+    @DisplayName("M15 5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept is released by its user")
     void megabytes() {
         caches.setCapacity(engine.device().kind(), 5);
         for (int megabytes = 1; megabytes <= 3; megabytes++) {
@@ -214,15 +216,15 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor evicted while in use stays valid until released: the kernel still computes with it, then it is freed once")
+    @DisplayName("M15 a tensor evicted while in use stays valid until its hold is closed, and is then released once")
     void evictedInUse() throws Exception {
         caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
-        List<String> told = new ArrayList<>();
+        List<String> notifications = new ArrayList<>();
         try (OpenClKernels packing = load(engine, "pack"); OpenClKernels add = load(engine, "add")) {
             ConstantHold<OpenClBuffer> old = constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
-            old.onEviction(() -> told.add("old"));
+            old.onEviction(() -> notifications.add("old"));
             constants.get("new", MEGABYTE, () -> pack(engine, packing, 2)).close();
-            assertEquals(List.of("old"), told);
+            assertEquals(List.of("old"), notifications);
             assertFalse(old.isCached());
             assertEquals(2, buffers());
             check(engine, add, "add", old.buffer(), 1);
@@ -232,17 +234,17 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a closed engine takes its tensors along, in use or not; their holders are told, and using them is an error and no crash")
+    @DisplayName("M15 a closing engine removes its tensors, even in use: holders are notified, and using them is an error, not a crash")
     void engineCloses() throws Exception {
-        List<String> told = new ArrayList<>();
+        List<String> notifications = new ArrayList<>();
         ConstantHold<OpenClBuffer> held = constants.get("held", MEGABYTE, () -> engine.bufferOf(new float[COUNT]));
         constants.get("free", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         held.onEviction(() -> {
-            told.add("cached " + held.isCached());
-            assertThrows(IllegalStateException.class, () -> new OpenClConstants(caches, engine), "no lock is held: the engine answers");
+            notifications.add("cached " + held.isCached());
+            assertThrows(IllegalStateException.class, () -> new OpenClConstants(caches, engine), "no lock is held: the engine throws at once");
         });
         engine.close();
-        assertEquals(List.of("cached false"), told);
+        assertEquals(List.of("cached false"), notifications);
         assertEquals(Map.of(), spy.alive());
         assertThrows(IllegalStateException.class, () -> held.buffer().read(new float[1]));
         held.close();
@@ -250,7 +252,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 an engine that closes while a tensor is being made: a clear error, nothing stays")
+    @DisplayName("M15 if an engine closes while a tensor is computed, the caller gets a clear error, and nothing is kept")
     void engineClosesWhileMaking() throws Exception {
         CountDownLatch made = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
@@ -270,7 +272,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor made of a buffer that came before the engine closed, found closed afterwards, does not stay in the cache")
+    @DisplayName("M15 a tensor whose engine was closed before it was cached does not stay in the cache")
     void madeByClosedEngine() {
         OpenClBuffer before = engine.buffer(MEGABYTE);
         engine.close();
@@ -279,7 +281,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a packing kernel that fails: the caller hears it, no buffer leaks, the next one makes it")
+    @DisplayName("M15 if a packing kernel fails, the caller gets the exception, no buffer leaks, and the next caller computes the tensor")
     void failingKernel() throws Exception {
         try (OpenClKernels packing = load(engine, "pack")) {
             assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> {
@@ -301,7 +303,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("A buffer of another size or another engine is refused and freed")
+    @DisplayName("A buffer of another size or another engine is refused and released")
     void wrongBuffer() {
         IllegalArgumentException size =
                 assertThrows(IllegalArgumentException.class, () -> constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE - 1)));
@@ -314,8 +316,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 threads use, evict and re-make real tensors while engines come and go: all results right, no buffer freed in use or left")
-    void turmoil() throws Exception {
+    @DisplayName("M15 threads use, evict and recompute tensors while engines open and close: correct results, no leak, no buffer released in use")
+    void concurrentUseAndEviction() throws Exception {
         caches.setCapacity(engine.device().kind(), 2, ConstantPolicy.LRU);
         AtomicInteger evictions = new AtomicInteger();
         try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
@@ -332,7 +334,7 @@ class OpenClConstantsTest {
                                 ConstantHold<OpenClBuffer> weights = mine.get(key, MEGABYTE, () -> pack(own, packing, key));
                                 weights.onEviction(evictions::incrementAndGet);
                                 check(own, add, "add", weights.buffer(), key);
-                                if (use % 3 != 0) { // the others are freed with the engine
+                                if (use % 3 != 0) { // the others are released with the engine
                                     weights.close();
                                 }
                             }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Binaries and the engine, with a spy before the real driver. */
+/** Tests of binaries and the engine, with a spy on the real driver. */
 @NeedsPocl
 class OpenClEngineTest {
     private final SpyBinding spy = new SpyBinding();
@@ -36,7 +36,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N1 restored from binaries: same output, no source reaches the driver")
+    @DisplayName("N1 a restored primitive has the same output, and no source reaches the driver")
     void restore() throws Exception {
         OpenClPrimitive compiled = engine.create(sample().build());
         assertEquals(Primitive.Origin.COMPILED, compiled.origin());
@@ -44,12 +44,12 @@ class OpenClEngineTest {
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
         assertEquals(1, binaries.count());
         assertEquals(binaries, compiled.getBinaries(BinaryKind.KERNEL));
-        assertEquals(1, spy.count("programBinary"), "the driver is asked once");
+        assertEquals(1, spy.count("programBinary"), "the binary is taken once");
         OpenClPrimitive restored = engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
         assertEquals(Primitive.Origin.RESTORED, restored.origin());
         assertEquals(compiled.kernels(), restored.kernels());
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
-        for (int i = 0; i < 2; i++) { // the second load is from the binaries
+        for (int i = 0; i < 2; i++) { // the second load uses the binaries
             try (OpenClKernels kernels = engine.load(restored)) {
                 SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
@@ -58,7 +58,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N2 two kernels' binaries never mix")
+    @DisplayName("N2 binaries of two programs never mix")
     void twoPrograms() throws Exception {
         OpenClPrimitive two = engine.create(sample().build());
         OpenClPrimitive three = engine.create(SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
@@ -76,15 +76,15 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N4 K13 wrong kind, no binary, empty binary, two binaries, empty id, other target: never reach the driver")
+    @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are refused before any driver call")
     void refusedBeforeTheDriver() {
-        KernelDescriptor good = sample().build();
+        KernelDescriptor descriptor = sample().build();
         KernelDescriptor uncacheable = sample().options("-I/tmp").build();
         KernelBinaries one = KernelBinaries.of(new byte[] {1, 2, 3});
-        assertThrows(RestoreException.class, () -> engine.create(good, one, BinaryKind.PRIMITIVE));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.none(), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
-        assertThrows(RestoreException.class, () -> engine.create(good, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, one, BinaryKind.PRIMITIVE));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.none(), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[0]), BinaryKind.KERNEL));
+        assertThrows(RestoreException.class, () -> engine.create(descriptor, KernelBinaries.of(new byte[1], new byte[1]), BinaryKind.KERNEL));
         RestoreException empty = assertThrows(RestoreException.class, () -> engine.create(uncacheable, one, BinaryKind.KERNEL));
         assertTrue(String.valueOf(empty.getMessage()).contains("not cacheable: the option -I/tmp"), empty.getMessage());
         KernelDescriptor foreign = SampleKernels.builder(new Target(Backend.OPENCL, "pocl", "d", "v")).build();
@@ -95,7 +95,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id has no binaries, and loads and runs all the same")
+    @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
         OpenClPrimitive primitive = engine.create(sample().header("clock.clh", "#define NOW __TIME__").build());
         assertTrue(primitive.descriptor().getId().isEmpty());
@@ -122,7 +122,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N5 binaries are asked for after kernels exist, and are complete exactly after the last announced launch")
+    @DisplayName("N5 binaries are taken after kernels exist, and are complete exactly after the last announced launch")
     void rightMoment() throws Exception {
         OpenClPrimitive primitive = engine.create(
                 sample().launch("reverse", SampleKernels.SMALL_GROUPS).launch("shift", SampleKernels.SMALL_GROUPS).build());
@@ -147,16 +147,16 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N8 a driver that compiled anew behind a hit says so in its log: the hit is degraded, and the binaries are taken anew")
+    @DisplayName("N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and the binaries are taken anew")
     void recompiled() throws Exception {
         OpenClPrimitive compiled = engine.create(sample().build());
-        SpyBinding degraded = new SpyBinding() {
+        SpyBinding recompiling = new SpyBinding() {
             @Override
             String buildLog(long program, long device) {
                 return "warning: [-Wrecompiled-from-ir] device code did not fit";
             }
         };
-        try (OpenClEngine other = OpenClEngine.open(engine.device(), degraded)) {
+        try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling)) {
             OpenClPrimitive again =
                     other.create(compiled.descriptor(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RECOMPILED, again.origin());
@@ -164,12 +164,12 @@ class OpenClEngineTest {
             again.onBinariesComplete(complete::incrementAndGet);
             assertEquals(1, complete.get());
             assertFalse(again.getBinaries(BinaryKind.KERNEL).isEmpty());
-            assertEquals(1, degraded.count("programBinary"));
+            assertEquals(1, recompiling.count("programBinary"));
         }
     }
 
     @Test
-    @DisplayName("D12 a driver that hands out no binary: none, and the primitive loads as often as it is asked to")
+    @DisplayName("D12 if the driver provides no binary, there is none, and the primitive still loads any number of times")
     void noBinaries() throws Exception {
         ClBinding mute = new ClBinding() {
             @Override
@@ -189,7 +189,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("D11 a driver that refuses verified bytes is a refusal with its reason, and leaves nothing behind")
+    @DisplayName("D11 if the driver refuses verified bytes, the exception has the reason, and nothing is retained")
     void driverRefuses() throws Exception {
         ClBinding refusing = new ClBinding() {
             @Override

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What a caller is told, and that nothing stays behind. */
+/** Tests of exceptions for callers, without leaks. */
 @NeedsPocl
 class OpenClErrorsTest {
     private final SpyBinding spy = new SpyBinding();
@@ -44,7 +44,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("A kernel that does not compile: the build log names what is wrong")
+    @DisplayName("For a kernel that does not compile, the build log names the error")
     void doesNotCompile() {
         CompileException failure = assertThrows(CompileException.class,
                 () -> engine.create(builder("kernel void k() { no_such_thing = 1; }").header("h.clh", "").build()));
@@ -56,17 +56,17 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("Missing entry, missing header, place that leads out, unknown option, unknown announced kernel: each is named")
-    void namesWhatIsMissing() {
+    @DisplayName("A missing entry or header, a path outside, an unknown option and an unknown announced kernel are each named")
+    void namesTheError() {
         assertTrue(refused(builder("kernel void k() {}").entry("k", "nope")).contains("clCreateKernel(nope) failed with -46"));
         assertTrue(refused(builder("#include \"missing.clh\"\nkernel void k() {}")).contains("missing.clh"));
-        assertTrue(refused(builder("kernel void k() {}").header("../../../../../../../../../x", "")).contains("leads out"));
+        assertTrue(refused(builder("kernel void k() {}").header("../../../../../../../../../x", "")).contains("is outside of"));
         assertTrue(refused(builder("kernel void k() {}").options("-no-such-option")).contains("-no-such-option"));
         assertTrue(refused(builder("kernel void k() {}").launch("nope", Geometry.of(1))).contains("nope@1/*"));
     }
 
     @Test
-    @DisplayName("Several sources, an empty one among them, options with blanks, and headers above the source compile")
+    @DisplayName("Several sources, one of them empty, options with white space, and headers above the source compile")
     void compiles() throws Exception {
         OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n").source("")
                 .source("kernel void k(global int* o) { o[0] = A + B; }").header("../up.clh", "#define A 3\n")
@@ -80,7 +80,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("Arguments of wrong type, number, size or engine, and impossible launches: an exception that says which")
+    @DisplayName("Arguments of wrong type, number, size or engine, and invalid launches, throw exceptions that name the error")
     void wrongArguments() throws Exception {
         OpenClPrimitive primitive = engine.create(builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
         try (OpenClKernels kernels = engine.load(primitive);
@@ -108,7 +108,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("What is closed says so; closing twice is nothing")
+    @DisplayName("Using a closed object throws; closing it again has no effect")
     void closed() throws Exception {
         OpenClPrimitive primitive = engine.create(SampleKernels.builder(engine.target()).build());
         OpenClKernels kernels = engine.load(primitive);
@@ -122,7 +122,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("Closing the engine closes what it made; what is called afterwards is an exception, not a crash")
+    @DisplayName("Closing the engine closes its objects; later calls throw instead of crashing")
     void engineClosed() throws Exception {
         KernelDescriptor descriptor = SampleKernels.builder(engine.target()).build();
         OpenClPrimitive primitive = engine.create(descriptor);
@@ -131,7 +131,7 @@ class OpenClErrorsTest {
         OpenClBuffer buffer = engine.buffer(4);
         engine.close();
         engine.close();
-        assertEquals(Map.of(), spy.alive(), "all is released with the engine");
+        assertEquals(Map.of(), spy.alive(), "all objects are released with the engine");
         for (Callable<?> call : java.util.List.<Callable<?>>of(() -> engine.create(descriptor), () -> engine.load(primitive),
                 () -> engine.buffer(4), () -> engine.bufferOf(new int[1]), () -> SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS))) {
             assertThrows(IllegalStateException.class, call::call);

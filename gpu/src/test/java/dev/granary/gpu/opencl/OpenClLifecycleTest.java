@@ -22,7 +22,10 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Native objects are released exactly once, whoever closes what, and from however many threads. */
+/**
+ * Tests that native objects are released exactly once, for any order of closing and any number of
+ * threads.
+ */
 @NeedsPocl
 class OpenClLifecycleTest {
     private static final int THREADS = 8;
@@ -48,7 +51,7 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("Create, load, launch, take, restore, close in a loop: each program, kernel and buffer is released exactly once")
+    @DisplayName("Create, load, launch, take, restore and close in a loop release each program, kernel and buffer exactly once")
     void noLeaks() throws Exception {
         try (OpenClEngine engine = open()) {
             for (int i = 0; i < 5; i++) {
@@ -63,11 +66,11 @@ class OpenClLifecycleTest {
             }
         }
         assertEquals(Map.of(), spy.alive());
-        assertTrue(spy.created("program") >= 30 && spy.created("kernel") >= 50, "the loop did its work");
+        assertTrue(spy.created("program") >= 30 && spy.created("kernel") >= 50, "the loop created objects");
     }
 
     @Test
-    @DisplayName("Eight threads compile, take and restore on one engine, and all results are right")
+    @DisplayName("Eight threads compile, take and restore on one engine, with correct results")
     void concurrently() throws Exception {
         try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
             List<Callable<Integer>> work = new ArrayList<>();
@@ -91,7 +94,7 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("Eight threads share one primitive: each loads it, the binaries are taken once meanwhile")
+    @DisplayName("Eight threads load one primitive, while its binaries are taken once")
     void sharedPrimitive() throws Exception {
         try (OpenClEngine engine = open(); ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
             OpenClPrimitive shared = engine.create(descriptor(engine, 7));
@@ -112,7 +115,7 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("An engine that is closed under eight working threads: each ends with a result or a clear exception, nothing leaks")
+    @DisplayName("If an engine is closed under eight working threads, each ends with a result or a clear exception, and nothing leaks")
     void closedWhileInUse() throws Exception {
         OpenClEngine engine = open();
         OpenClPrimitive compiled = engine.create(descriptor(engine, 3));
@@ -143,19 +146,22 @@ class OpenClLifecycleTest {
         assertEquals(Map.of(), spy.alive());
     }
 
-    /** Closes a buffer in another thread at the moment when a native call has its handle and has not begun. */
-    private static final class Closing extends SpyBinding {
-        private volatile Runnable closing = () -> {};
-        private volatile int aliveMeanwhile;
+    /**
+     * Binding that closes a buffer in another thread after a native call has got the handle and
+     * before it begins.
+     */
+    private static final class ClosingBinding extends SpyBinding {
+        private volatile Runnable action = () -> {};
+        private volatile int buffersInUse;
 
         private void closeNow() {
-            Thread other = Thread.ofPlatform().start(closing);
+            Thread other = Thread.ofPlatform().start(action);
             try {
                 other.join();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
-            aliveMeanwhile = buffers();
+            buffersInUse = buffers();
         }
 
         int buffers() {
@@ -188,9 +194,9 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("M6 a buffer that another thread closes during a launch, a transfer or a slice is freed after it, once")
+    @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is released afterwards, once")
     void closedInUse() throws Exception {
-        Closing binding = new Closing();
+        ClosingBinding binding = new ClosingBinding();
         try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), binding)) {
             OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
             List<Consumer<OpenClBuffer>> uses = List.of(
@@ -200,15 +206,15 @@ class OpenClLifecycleTest {
                     buffer -> buffer.slice(0, 8192).close());
             for (Consumer<OpenClBuffer> use : uses) {
                 OpenClBuffer buffer = engine.buffer(16384);
-                binding.closing = buffer::close;
+                binding.action = buffer::close;
                 use.accept(buffer);
-                assertEquals(1, binding.aliveMeanwhile, "freed in use");
-                assertEquals(0, binding.buffers(), "not freed afterwards");
-                binding.closing = () -> {};
+                assertEquals(1, binding.buffersInUse, "released in use");
+                assertEquals(0, binding.buffers(), "not released afterwards");
+                binding.action = () -> {};
                 assertThrows(IllegalStateException.class, () -> use.accept(buffer));
                 buffer.close();
             }
-            binding.closing = () -> {};
+            binding.action = () -> {};
             OpenClBuffer refused = engine.buffer(16);
             assertThrows(IllegalArgumentException.class, () -> kernels.launch("k", Geometry.of(4).local(4), refused, 1));
             refused.close();
@@ -221,16 +227,16 @@ class OpenClLifecycleTest {
                 OpenClBuffer held = engine.buffer(16);
                 assertThrows(IllegalArgumentException.class, () -> more.launch("two", Geometry.of(4).local(4), held, "no number"));
                 held.close();
-                assertEquals(0, binding.buffers(), "the launch that was refused holds it no more");
+                assertEquals(0, binding.buffers(), "the refused launch does not hold it");
 
-                OpenClBuffer asked = engine.buffer(16);
-                binding.closing = () -> {
-                    asked.close();
-                    assertThrows(IllegalStateException.class, () -> asked.slice(0, 4));
+                OpenClBuffer closedEarly = engine.buffer(16);
+                binding.action = () -> {
+                    closedEarly.close();
+                    assertThrows(IllegalStateException.class, () -> closedEarly.slice(0, 4));
                 };
-                more.launch("two", Geometry.of(4).local(4), asked, 1);
-                assertEquals(1, binding.aliveMeanwhile, "freed in use");
-                assertEquals(0, binding.buffers(), "who asked for it when it was closed does not hold it");
+                more.launch("two", Geometry.of(4).local(4), closedEarly, 1);
+                assertEquals(1, binding.buffersInUse, "released in use");
+                assertEquals(0, binding.buffers(), "a request for the closed buffer does not hold it");
             }
         }
         assertEquals(Map.of(), binding.alive());

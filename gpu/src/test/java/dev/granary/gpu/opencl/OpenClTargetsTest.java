@@ -23,7 +23,7 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName("K16 PoCL: the vendor it names and its driver version do not count, platform and device version do")
+    @DisplayName("K16 PoCL: platform version and device version count, the reported vendor and driver version do not")
     void pocl() {
         Target pocl = target("Portable Computing Language", "PoCL 3.1 LLVM 15", "GenuineIntel", "cpu-zen", "HSTR: zen", "3.1", NONE, NONE);
         assertEquals(new Target(Backend.OPENCL, "pocl", "HSTR: zen", "PoCL 3.1 LLVM 15"), pocl);
@@ -42,7 +42,7 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName("K16 Intel: the device's number, since its version names no device; without a number all answers count")
+    @DisplayName("K16 Intel: the device id counts, since the version names no device; without it all properties count")
     void intel() {
         assertEquals(new Target(Backend.OPENCL, "intel", "Xe id 0x9a49", "23.1"),
                 target("Intel(R) OpenCL Graphics", "OpenCL 3.0", "Intel", "Xe", "OpenCL 3.0 NEO", "23.1", "0x9a49", NONE));
@@ -51,7 +51,7 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName("K10 each failed probe gives a stable target that differs from the healthy one and from those of other failures")
+    @DisplayName("K10 each failed query gives a stable target that differs from the regular one and from those of other failures")
     void failedProbes() {
         String[] healthy = {"Clover", "1.1 Mesa", "Mesa", "card", "OpenCL 1.1", "22.3", NONE, NONE};
         Set<Target> targets = new HashSet<>(Set.of(target(healthy)));
@@ -69,7 +69,7 @@ class OpenClTargetsTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("K10 a device whose driver fails at every question is still found, with a stable target")
+    @DisplayName("K10 a device whose driver fails every query is found, with a stable target")
     void driverThatFails() {
         ClBinding failing = new ClBinding() {
             @Override

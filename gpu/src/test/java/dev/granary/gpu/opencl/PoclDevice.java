@@ -2,7 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.DriverTraits;
 
-/** The device that tests marked with {@link NeedsPocl} run on. */
+/** The device for tests marked with {@link NeedsPocl}. */
 final class PoclDevice {
     private PoclDevice() {}
 

@@ -9,14 +9,17 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Faults of PoCL that the engine keeps from its users, each met for real in a process of its own. */
+/**
+ * Tests of faults of PoCL from which the engine protects callers, each reproduced in a process of
+ * its own.
+ */
 @NeedsPocl
 class PoclFaultsTest {
     @TempDir
     Path directory;
 
     @Test
-    @DisplayName("Launches of a kernel with a required group size while its program's binaries are taken: PoCL up to 5 would abort the process")
+    @DisplayName("A kernel with a required work-group size runs while its binaries are taken: PoCL up to 5 would abort the process")
     void launchWhileTaken() throws Exception {
         String output = new Child(LaunchWhileTaken.class, directory).set("POCL_KERNEL_CACHE", "1").run("10");
         assertEquals("true", Child.value(output, "taken9"), output);
@@ -24,7 +27,7 @@ class PoclFaultsTest {
     }
 
     @Test
-    @DisplayName("Compiles while the JVM gets signals for null pointers: the compiler's handler removes its own files, and no compile fails of it")
+    @DisplayName("No compile fails while the JVM gets signals for null pointers, at which the compiler removes its files")
     void compileAmidSignals() throws Exception {
         String output = new Child(CompileAmidSignals.class, directory).run("30", "100");
         assertEquals("30", Child.value(output, "compiled"), output);

@@ -13,10 +13,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a binary covers, seen from a process that has never compiled. PoCL's own messages tell whether its compiler ran. */
+/**
+ * Tests of the coverage of a binary, in a process that has never compiled. PoCL's messages show
+ * whether its compiler ran.
+ */
 @NeedsPocl
 class RestoreInNewProcessTest {
-    /** PoCL says so, with its debug output on, after it compiled a kernel for a launch. */
+    /** PoCL's debug message after it compiled a kernel for a launch. */
     private static final String COMPILER_RAN = "WG function: ";
 
     private static final String CACHED = "Using a cached WG function: ";
@@ -24,8 +27,8 @@ class RestoreInNewProcessTest {
     @TempDir
     Path directory;
 
-    private String take(String... ways) throws Exception {
-        return new Child(TakeProgram.class, directory).run(ways);
+    private String take(String... modes) throws Exception {
+        return new Child(TakeProgram.class, directory).run(modes);
     }
 
     private String restore(String file, String... announcedAndSizes) throws Exception {
@@ -50,7 +53,7 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N1 a binary taken after the launch restores in a new process with the same output, and the compiler does not run")
+    @DisplayName("N1 a binary taken after the launch restores in a new process with the same output, without the compiler")
     void afterLaunch() throws Exception {
         take("launched-16");
         String output = restore("launched-16", "plain", "16");
@@ -60,7 +63,7 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, and the driver's messages show it")
+    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, as the driver's messages show")
     void withoutLaunch() throws Exception {
         take("none");
         String output = restore("none", "plain", "16");
@@ -80,8 +83,8 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N5 a binary claims only the geometries that it is sure to cover: PoCL reads the wanted shapes once in a process")
-    void claims() throws Exception {
+    @DisplayName("N5 a binary claims only the geometries that it certainly covers: PoCL reads the requested shapes once per process")
+    void certainCoverage() throws Exception {
         String taken = take("none", "announced-16", "announced-64", "launched-64");
         assertEquals("[reverse@256/16]", Child.value(taken, "announced-16"), "a take without shapes before does not spoil it");
         assertEquals("[]", Child.value(taken, "announced-64"));

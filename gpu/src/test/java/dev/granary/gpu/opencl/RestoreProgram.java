@@ -10,11 +10,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Restores {@link SampleKernels} from a file in a process of its own, launches {@code reverse} in the geometries given, prints results and times. */
+/**
+ * Program that restores {@link SampleKernels} from a file, launches {@code reverse} in the given
+ * geometries, and prints results and times.
+ */
 public final class RestoreProgram {
     private RestoreProgram() {}
 
-    /** The file with the binary, then the sizes of the groups. */
+    /** Runs with the file of the binary, followed by the work-group sizes. */
     public static void main(String[] arguments) throws Exception {
         OpenClDevice device = OpenCl.devices().getFirst();
         List<Geometry> geometries = new ArrayList<>();

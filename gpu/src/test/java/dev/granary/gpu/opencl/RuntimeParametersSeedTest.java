@@ -19,7 +19,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The runtime-parameters cache with kernels that are specialised by shape: batched matrix products of repeated dynamic shapes. */
+/**
+ * Tests of the runtime-parameters cache with kernels specialized by shape: batched matrix products
+ * of repeated dynamic shapes.
+ */
 @NeedsPocl
 class RuntimeParametersSeedTest {
     private static final Product LARGE = new Product(10, 10, 10, 5);
@@ -43,7 +46,10 @@ class RuntimeParametersSeedTest {
     private final Partition<Product, Executor> cache = new RuntimeParametersCache(10).partition(Product.class, Executor.class);
     private final List<Executor> built = new ArrayList<>();
 
-    /** The key: shapes that are known at run time, and nothing of the data; a batch of (rows x inner) times (inner x columns). */
+    /**
+     * The key: shapes known at run time, without data; a batch of (rows x inner) times (inner x
+     * columns).
+     */
     private record Product(int batch, int rows, int inner, int columns) {
         float[] left() {
             return ramp(batch * rows * inner, 3);
@@ -57,15 +63,15 @@ class RuntimeParametersSeedTest {
             float[] a = left();
             float[] b = right();
             float[] out = new float[batch * rows * columns];
-            for (int at = 0; at < out.length; at++) {
-                int column = at % columns;
-                int row = at / columns % rows;
-                int first = at / columns / rows;
+            for (int index = 0; index < out.length; index++) {
+                int column = index % columns;
+                int row = index / columns % rows;
+                int first = index / columns / rows;
                 float sum = 0;
                 for (int i = 0; i < inner; i++) {
                     sum += a[(first * rows + row) * inner + i] * b[(first * inner + i) * columns + column];
                 }
-                out[at] = sum * scales[column];
+                out[index] = sum * scales[column];
             }
             return out;
         }
@@ -79,7 +85,7 @@ class RuntimeParametersSeedTest {
         }
     }
 
-    /** The value: the code for one shape, and how to launch it. */
+    /** The value: the kernels for one shape and their geometry. */
     private record Executor(OpenClKernels kernels, Geometry geometry) {}
 
     @AfterEach
@@ -102,7 +108,10 @@ class RuntimeParametersSeedTest {
         }
     }
 
-    /** Runs {@code product} on new buffers with {@code scales}, checks the result, and tells whether the cache had it. */
+    /**
+     * Runs {@code product} on new buffers with {@code scales}, checks the result, and returns the
+     * cache's outcome.
+     */
     private Outcome run(Product product, float... scales) {
         Result<Executor> found = cache.getOrCreate(product, this::build);
         float[] expected = product.expected(scales);
@@ -119,7 +128,7 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName("M10 shapes 10, 5, 10 of both inputs: the third is a hit, compiles nothing, and all three results are right")
+    @DisplayName("M10 for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and all results are correct")
     void repeatedShapes() {
         assertEquals(Outcome.MISS, run(LARGE, 1, 1, 1, 1, 1));
         assertEquals(Outcome.MISS, run(SMALL, 1, 1, 1, 1, 1));
@@ -131,17 +140,17 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName("M11 scales of a fused operation: other data at another address is a hit, and the new data counts")
-    void dataTravelsAsArguments() {
+    @DisplayName("M11 other scales at another address are a hit, and the new data is used")
+    void dataIsArgument() {
         assertEquals(Outcome.MISS, run(LARGE, 1, 2, 3, 4, 5));
-        try (OpenClBuffer _ = engine.bufferOf(new float[5])) { // where the first scales lay, perhaps
+        try (OpenClBuffer _ = engine.bufferOf(new float[5])) { // possibly at the address of the first scales
             assertEquals(Outcome.HIT, run(LARGE, 5, 4, 3, 2, 1));
         }
         assertEquals(1, spy.count("createProgramWithSource"));
     }
 
     @Test
-    @DisplayName("M10 capacity 0: each call compiles, results are right all the same")
+    @DisplayName("M10 with capacity 0 each call compiles, and results are correct")
     void withoutCache() {
         Partition<Product, Executor> none = new RuntimeParametersCache(0).partition(Product.class, Executor.class);
         for (int i = 0; i < 2; i++) {

@@ -6,7 +6,7 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 
-/** The kernels that tests compile: two in one program, with results that are known. */
+/** The sample program of the tests: two kernels with known results. */
 final class SampleKernels {
     static final int COUNT = 256;
     static final Geometry SMALL_GROUPS = Geometry.of(COUNT).local(16);
@@ -39,7 +39,7 @@ final class SampleKernels {
         return values;
     }
 
-    /** Runs {@code reverse} and returns what it wrote. */
+    /** Runs {@code reverse} and returns its output. */
     static float[] reverse(OpenClEngine engine, OpenClKernels kernels, Geometry geometry) {
         float[] out = new float[COUNT];
         try (OpenClBuffer from = engine.bufferOf(input()); OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
@@ -49,7 +49,7 @@ final class SampleKernels {
         return out;
     }
 
-    /** Runs {@code shift} and returns what it wrote. */
+    /** Runs {@code shift} and returns its output. */
     static float[] shift(OpenClEngine engine, OpenClKernels kernels) {
         float[] out = new float[COUNT];
         try (OpenClBuffer from = engine.bufferOf(input()); OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Watches the calls that reach the real driver, and counts what is created and released. */
+/** Binding that records the calls to the real driver, and counts created and released objects. */
 class SpyBinding extends ClBinding {
     final List<String> calls = new CopyOnWriteArrayList<>();
     final List<String> builtWith = new CopyOnWriteArrayList<>();
@@ -17,7 +17,10 @@ class SpyBinding extends ClBinding {
         return calls.stream().filter(call::equals).count();
     }
 
-    /** What was created and not released, by kind and handle; a negative number was released too often. */
+    /**
+     * Returns the objects that were not released, by kind and handle; a negative number means
+     * released too often.
+     */
     Map<String, Integer> alive() {
         return Map.copyOf(alive);
     }

@@ -5,61 +5,64 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The real driver of PoCL's device with a spy before it, for tests of other packages: counts what happens, and fails where it is told to. */
+/**
+ * Driver of PoCL's device with a spy, for tests of other packages: counts calls and injects
+ * failures.
+ */
 public final class SpyDriver {
-    private final SpyBinding spy = new Failing();
+    private final SpyBinding spy = new FailingBinding();
     private final Map<String, Integer> failures = new ConcurrentHashMap<>();
-    private volatile boolean isMute;
+    private volatile boolean withholdsBinaries;
 
-    /** A context of its own on the device. */
+    /** Opens an engine with its own context on the device. */
     public OpenClEngine open() {
         return OpenClEngine.open(PoclDevice.get(), spy);
     }
 
-    /** How often sources reached the compiler. */
+    /** Returns the number of compiles from source. */
     public long compiles() {
         return spy.count("createProgramWithSource");
     }
 
-    /** How often binaries reached the driver. */
+    /** Returns the number of restores from binaries. */
     public long restores() {
         return spy.count("createProgramWithBinary");
     }
 
-    /** How often that call was made, of those that {@link SpyBinding} lists. */
+    /** Returns the number of such calls, of those that {@link SpyBinding} records. */
     public long calls(String call) {
         return spy.count(call);
     }
 
-    /** How many native objects of that kind were created. */
+    /** Returns the number of native objects of that kind that were created. */
     public int created(String kind) {
         return spy.created(kind);
     }
 
-    /** What was created and not released. */
+    /** Returns the native objects that were not released. */
     public Map<String, Integer> alive() {
         return spy.alive();
     }
 
-    /** How many objects of that kind are alive. */
+    /** Returns the number of native objects of that kind that were not released. */
     public long alive(String kind) {
         return spy.alive().keySet().stream().filter(object -> object.startsWith(kind + " ")).count();
     }
 
-    /** Lets the call of that name fail once, after so many that work. */
+    /** Makes the call of that name fail once, after that many successful calls. */
     public void failAfter(String call, int calls) {
         failures.put(call, calls);
     }
 
-    /** Lets the driver hand out no binaries. */
-    public void mute() {
-        isMute = true;
+    /** Makes the driver return no binaries. */
+    public void withholdBinaries() {
+        withholdsBinaries = true;
     }
 
-    private final class Failing extends SpyBinding {
+    private final class FailingBinding extends SpyBinding {
         private void check(String call) {
-            Integer left = failures.computeIfPresent(call, (_, calls) -> calls - 1);
-            if (left != null && left < 0) {
+            Integer remaining = failures.computeIfPresent(call, (_, calls) -> calls - 1);
+            if (remaining != null && remaining < 0) {
                 failures.remove(call);
                 throw new OpenClException(call, -5);
             }
@@ -67,7 +70,7 @@ public final class SpyDriver {
 
         @Override
         MemorySegment programBinary(long program) {
-            return isMute ? MemorySegment.ofArray(new byte[0]) : super.programBinary(program);
+            return withholdsBinaries ? MemorySegment.ofArray(new byte[0]) : super.programBinary(program);
         }
 
         @Override

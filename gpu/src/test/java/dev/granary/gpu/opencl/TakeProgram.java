@@ -8,18 +8,18 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 
-/** Builds {@link SampleKernels} in a process of its own and writes the binaries, taken in different ways. */
+/** Program that builds {@link SampleKernels} and writes its binaries, taken in different modes. */
 public final class TakeProgram {
     private TakeProgram() {}
 
     /**
-     * For each argument a file of that name: {@code none} (no launch), {@code launched-16} (after a launch in groups of 16) or
-     * {@code announced-16-64} (without a launch, two announced).
+     * Writes one file for each argument: {@code none} (no launch), {@code launched-16} (after a
+     * launch in work-groups of 16) or {@code announced-16-64} (without a launch, two announced).
      */
     public static void main(String[] arguments) throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
-            for (String way : arguments) {
-                List<String> words = Arrays.asList(way.split("-", -1));
+            for (String mode : arguments) {
+                List<String> words = Arrays.asList(mode.split("-", -1));
                 List<Geometry> geometries = words.stream().skip(1).map(Long::valueOf)
                         .map(size -> Geometry.of(SampleKernels.COUNT).local(size)).toList();
                 KernelDescriptor.Builder builder = SampleKernels.builder(engine.target());
@@ -33,8 +33,8 @@ public final class TakeProgram {
                         geometries.forEach(geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
                     }
                 }
-                Files.write(Path.of(way), primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
-                System.out.println(way + "=" + primitive.geometries());
+                Files.write(Path.of(mode), primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+                System.out.println(mode + "=" + primitive.geometries());
             }
         }
     }
