@@ -27,15 +27,18 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Stores entries: writes what is not there yet at the end of the store, and enters what was written in the index, several entries with one
- * change of it. Thread-safe.
+ * Writer of entries. Appends the entries that the store lacks, then commits them to the index in
+ * batches, with one change per batch. Thread-safe.
  */
 final class EntryWriter {
-    /** So many are entered with one change, which keeps the lock from others for some milliseconds at most. */
+    /**
+     * Maximum number of entries per change, so that the commit lock is held for a few milliseconds
+     * at most.
+     */
     static final int ENTRIES_AT_ONCE = 64;
 
     private static final long BYTES_AT_ONCE = 16 << 20;
-    private static final int FRACTION_AT_ONCE = 16; // of the capacity: as much as a store may be over it without a sweep
+    private static final int FRACTION_AT_ONCE = 16; // of the capacity: the excess that is tolerated without a sweep
 
     private final SegmentStore store;
     private final EntryReader shelf;
@@ -56,7 +59,7 @@ final class EntryWriter {
         this.trouble = trouble;
     }
 
-    /** Stores each; what became of them, in order. */
+    /** Stores each entry; returns the results in the same order. */
     List<StoreResult> store(List<Entry> entries) {
         List<StoreResult> results = new ArrayList<>(entries.size());
         while (results.size() < entries.size()) {
@@ -67,12 +70,12 @@ final class EntryWriter {
         return results;
     }
 
-    /** How many entries larger than what may be stored were refused. */
+    /** Returns the number of entries that were refused because of their size. */
     long refusedTooLarge() {
         return refusedTooLarge.sum();
     }
 
-    /** How many of them to enter with one change; one at least. */
+    /** Returns the number of entries of the next batch, at least 1. */
     private int fewEnough(List<Entry> entries) {
         long limit = Math.min(BYTES_AT_ONCE, bound.capacity() / FRACTION_AT_ONCE);
         int count = 1;
@@ -114,7 +117,10 @@ final class EntryWriter {
         return fresh.stream().anyMatch(each -> each.entry() == entry && each.isEntered());
     }
 
-    /** Writes an entry where it is not there; it is {@code Stored} once what is added to {@code fresh} is entered. */
+    /**
+     * Writes an entry that the store lacks, and adds it to {@code pending}. A {@code Stored} result
+     * holds once the pending entry is committed.
+     */
     private StoreResult write(Entry entry, List<IndexCommitter.Fresh> fresh) throws IOException {
         long limit = Math.min(bound.capacity(), EntryFormat.MAX_BYTES);
         if (entry.binaries().byteSize() + entry.id().length() > limit) {
@@ -136,7 +142,7 @@ final class EntryWriter {
             return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
         }
         IndexCommitter.Fresh written = new IndexCommitter.Fresh(entry, parts, heals);
-        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT > limit) { // a segment of its own has to fit
+        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT > limit) { // a segment of its own must fit
             return refuseTooLarge(written.length(), limit);
         }
         bound.makeRoom();
@@ -145,7 +151,7 @@ final class EntryWriter {
         return new StoreResult.Stored(written.length());
     }
 
-    /** What cannot be looked up is put in order and written anew. */
+    /** Looks an entry up. After a failure the store is repaired, and the entry counts as absent. */
     private EntryReader.Place find(Id id, Arena memory) {
         try {
             OpenStoreFiles files = store.files();
@@ -172,6 +178,6 @@ final class EntryWriter {
 
     private StoreResult refuseTooLarge(long bytes, long limit) {
         refusedTooLarge.increment();
-        return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + limit + " bytes that may lie here");
+        return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 }

@@ -33,12 +33,15 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
+ * Local tier: one directory that any number of processes use at once, bounded in bytes, from which
+ * the least recently used entries are evicted first.
  *
- * <p>Entries lie one behind the other in segments; a mapped index leads to them. A look-up copies an entry out and verifies the copy, and
- * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most
- * {@link LocalTierConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
- * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
+ * <p>Entries are stored one after the other in segments; a mapped index contains their locations. A
+ * lookup copies an entry out, verifies the copy, and takes no lock. A store appends the entry
+ * without a lock and then commits it to the index under one, for which it waits at most {@link
+ * LocalTierConfig#storeTimeout()}. Evicting and reclaiming run in the background. Only a store that
+ * finds usage 1/16 above the capacity does them itself. {@code docs/local-directory.md} has layout
+ * and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
     private final Path directory;
@@ -66,9 +69,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Opens the tier; creates its directory, private to this user, where it is missing. Reads nothing of what the directory holds.
+     * Opens the tier and creates its directory, private to this user, if it is missing. Reads none
+     * of the directory's content.
      *
-     * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing was written
+     * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing
+     *     was written
      */
     public static LocalTier open(LocalTierConfig config) throws LocalDirectoryException {
         return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
@@ -102,13 +107,15 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Stores an entry. Where another content is there under its id, it is replaced as a whole.
+     * Stores an entry. An entry with the same id and other content is replaced as a whole.
      *
-     * <p>Waits for other threads and processes at most {@link LocalTierConfig#storeTimeout()} in all: for room where the directory is a quarter
-     * over its capacity, for a new segment where the last one is full, for the index. Its own work comes on top.
+     * <p>All waits for other threads and processes together take at most {@link
+     * LocalTierConfig#storeTimeout()}: for space if usage is 1/4 above the capacity, for a new
+     * segment if the last one is full, for the index. The store's own work comes on top.
      *
-     * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
-     *     full or fails, or where it waited so long in vain; never {@code Divergent} or {@code Unknown}
+     * @return {@code Refused} if the entry is larger than the capacity or the directory is
+     *     read-only; {@code Failed} if the disk is full or fails, or after the timeout; never
+     *     {@code Divergent} or {@code Unknown}
      */
     @Override
     public StoreResult store(Entry entry) {
@@ -116,8 +123,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Stores entries, each as {@link #store} does, and enters some dozens of them in the index with one change, for which it waits as for one. Of
-     * two with the same id in one list the later one stays.
+     * Stores entries, each as {@link #store} does. Up to 64 of them are committed to the index with
+     * one change and one wait. Of two entries with the same id in one list, the later one stays.
      */
     @Override
     public List<StoreResult> storeAll(List<Entry> entries) {
@@ -151,7 +158,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
-    /** Reads a listed entry. Neither counts as a use nor takes a damaged entry away. */
+    /** Reads a listed entry. The read is no use, and removes no damaged entry. */
     @Override
     public LoadResult read(Listed listed) {
         return readInto(listed, null);
@@ -168,8 +175,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Removes a listed entry if it is still what was listed, and not used since; returns whether it was. Its room is given back by
-     * {@link #reclaim()}, or where a store needs it.
+     * Removes a listed entry unless it was replaced or used since; returns whether it was removed.
+     * Its space is reclaimed by {@link #reclaim()}, or when a store needs it.
      */
     public boolean remove(Listed listed) {
         requireOpen();
@@ -186,8 +193,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Gives back to the disk what removed entries took, as far as whole blocks are free, and copies entries together where it pays. Waits at
-     * most two seconds for another process that is at it. Evictions and {@link #clear()} do this themselves.
+     * Reclaims the space of removed entries, as far as whole blocks are free, and copies entries
+     * together where that pays. Waits at most 2 s for another process that is reclaiming. Evictions
+     * and {@link #clear()} reclaim on their own.
      */
     public void reclaim() {
         requireOpen();
@@ -201,7 +209,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         bound.reclaim();
     }
 
-    /** Bytes of all entries, with what each is rounded up to. */
+    /** Returns the bytes of all entries, each rounded up to whole units. */
     public long usedBytes() {
         return amount(() -> {
             OpenStoreFiles files = store.countedFiles();
@@ -209,22 +217,25 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
-    /** Bytes that the entries take on the disk, with what is yet to be given back. */
+    /**
+     * Returns the bytes that the entries occupy on disk, including space that is not yet reclaimed.
+     */
     public long diskBytes() {
         return amount(bound::diskBytes);
     }
 
-    /** How many bytes may lie in the directory, as far as this process is asked. */
+    /** Returns the capacity in bytes that this process enforces. */
     public long capacityBytes() {
         return bound.capacity();
     }
 
     /**
-     * Changes the capacity, for this process. Where less is allowed than is there, the oldest entries leave before this returns; it waits
-     * at most two seconds for another process that is evicting.
+     * Changes the capacity for this process. If usage is above the new capacity, the oldest entries
+     * are evicted before this method returns. It waits at most 2 s for another process that is
+     * evicting.
      *
-     * @param bytes how many bytes may lie in the directory; 0 keeps nothing
-     * @throws IllegalArgumentException if the number is negative
+     * @param bytes the capacity in bytes; 0 stores nothing
+     * @throws IllegalArgumentException if {@code bytes} is negative
      */
     public void setCapacity(long bytes) {
         requireOpen();
@@ -235,27 +246,27 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
-    /** The directory, absolute. */
+    /** Returns the directory as an absolute path. */
     public Path directory() {
         return directory;
     }
 
     /**
-     * What the directory holds, counted now.
+     * Counts the contents of the directory.
      *
-     * @throws IOException if it cannot be read
+     * @throws IOException if the directory cannot be read
      */
     public DirectoryUsage survey() throws IOException {
         requireOpen();
         return aftercare.looking(() -> StoreCaretaker.twice(store, () -> DirectoryUsage.of(store)));
     }
 
-    /** What this tier did in this process so far. */
+    /** Returns the statistics of this tier in this process. */
     public LocalTierStatistics statistics() {
         return new LocalTierStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
     }
 
-    /** Writes what is behind: uses, and a sweep that was asked for. */
+    /** Writes recorded last uses, and runs a sweep that was requested. */
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
@@ -265,7 +276,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         }
     }
 
-    /** Sweeps now, due or not; false where another is sweeping. For tests. */
+    /**
+     * Sweeps now, due or not; returns false if another thread or process is sweeping. For tests.
+     */
     public boolean sweepNow() {
         return bound.sweepNow();
     }

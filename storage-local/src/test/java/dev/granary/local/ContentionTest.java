@@ -120,9 +120,9 @@ final class ContentionTest {
             long start = System.nanoTime();
             StoreResult failed = tier.store(SharedEntries.entry("third", 100));
             assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its deadline");
-            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            assertTrue(failed.toString().contains("without progress"), failed::toString);
             failed = tier.store(SharedEntries.entry("third", 100));
-            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            assertTrue(failed.toString().contains("without progress"), failed::toString);
             assertHit(SharedEntries.entry("first", 100), tier.load(SharedEntries.entry("first", 100).id()));
             assertEquals("Stored", process.goOn());
             assertStoredSoon(tier, SharedEntries.entry("third", 100));
@@ -203,9 +203,9 @@ final class ContentionTest {
             process.ask("stop " + StoreStep.CLOSED);
             assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
             StoreResult failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+            assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
             failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process stands still"), failed::toString);
+            assertTrue(failed.toString().contains("another process makes no progress"), failed::toString);
             assertEquals("true", process.goOn());
             assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         }
@@ -233,9 +233,9 @@ final class ContentionTest {
                     });
                     failed = tier.store(SharedEntries.entry("second", 100));
                     change.join();
-                } while (!failed.toString().contains("another process has given back too little for"));
+                } while (!failed.toString().contains("another process has reclaimed too little for"));
                 failed = tier.store(SharedEntries.entry("second", 100));
-                assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+                assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
             } finally {
                 shared.release();
             }

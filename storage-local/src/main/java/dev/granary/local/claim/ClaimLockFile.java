@@ -21,12 +21,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file whose locks are the claims of one directory: empty for ever, opened at the first claim. Thread-safe.
+ * File whose locks are the claims of one directory: always empty, opened at the first claim.
+ * Thread-safe.
  *
- * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well when it awaits a launch.
+ * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well
+ * while it awaits a launch.
  *
- * <p>One instance and one channel per file and process: the system drops all of a process's locks on a file when any of its channels on that
- * file is closed. After somebody removed the file, the next claim makes a new one.
+ * <p>One instance and one channel per file and process: the system releases all of a process's
+ * locks on a file when any of its channels on that file is closed. After the file was removed, the
+ * next claim creates a new one.
  */
 final class ClaimLockFile {
     private static final int MARK_ATTEMPTS = 200;
@@ -38,7 +41,9 @@ final class ClaimLockFile {
     private @Nullable Opened opened; // guarded by this
     private int users; // guarded by SHARED
 
-    /** The file as it was opened once, with the identity that tells whether its name still leads to it. */
+    /**
+     * One opening of the file, with the file key that shows whether its name still refers to it.
+     */
     private static final class Opened {
         private final FileChannel channel;
         private final @Nullable Object key;
@@ -55,7 +60,7 @@ final class ClaimLockFile {
         this.file = file;
     }
 
-    /** The one instance for that path; {@link #release} it. */
+    /** Returns the shared instance for a path; callers must {@link #release} it. */
     static ClaimLockFile share(Path file) {
         synchronized (SHARED) {
             ClaimLockFile shared = SHARED.computeIfAbsent(file, ClaimLockFile::new);
@@ -64,7 +69,7 @@ final class ClaimLockFile {
         }
     }
 
-    /** Gives the file back; it is closed when nobody has it any more. */
+    /** Releases the file; it is closed after its last user released it. */
     void release() {
         synchronized (SHARED) {
             if (--users == 0) {
@@ -91,7 +96,9 @@ final class ClaimLockFile {
         }
     }
 
-    /** Asked with a shared lock: others who ask at this moment must not look like a holder. */
+    /**
+     * Probes with a shared lock, since other probes at the same moment must not look like a holder.
+     */
     private static ClaimResult.Stage stage(Opened in, long position) throws IOException {
         try (FileLock probe = tryLock(in, position, true)) {
             return probe == null ? ClaimResult.Stage.AWAITING_LAUNCH : ClaimResult.Stage.UNDER_WAY;
@@ -102,7 +109,7 @@ final class ClaimLockFile {
         try {
             return in.channel.tryLock(position, 1, shared);
         } catch (OverlappingFileLockException e) {
-            return null; // this process has it
+            return null; // this process holds it
         }
     }
 
@@ -121,7 +128,7 @@ final class ClaimLockFile {
         return now;
     }
 
-    /** Opens no more claims on the channel; it is closed when the last of its claims is. */
+    /** Opens no more claims on the channel, which is closed with its last claim. */
     private void leave() {
         Opened last = opened;
         if (last != null) {
@@ -172,7 +179,7 @@ final class ClaimLockFile {
         try (InterruptGuard _ = new InterruptGuard()) {
             return tryLock(in, position, false);
         } catch (IOException e) {
-            return null; // the others believe it to be under way, and wait a little longer
+            return null; // other processes see it as under way, and wait a little longer
         }
     }
 
@@ -192,7 +199,7 @@ final class ClaimLockFile {
             try (InterruptGuard shield = new InterruptGuard()) {
                 for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
                     if (attempt > 0) {
-                        shield.pause(MARK_PAUSE_NANOS); // another process is just asking
+                        shield.pause(MARK_PAUSE_NANOS); // another process is probing
                     }
                     mark = tryMark(in, lock.position() + 1);
                 }

@@ -14,8 +14,9 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Entries of the index that lead nowhere: to a segment that is gone or too short, into the bytes of another entry, or from a slot that no probe
- * reaches any more because a mark rotted or a power cut left pages of different ages. No look-up would ever take them out, so a sweep does.
+ * Finder of dangling slots: their location is in a missing or too short segment or within another
+ * entry, or no probe reaches them. The cause is a damaged tag, or a power cut that left pages of
+ * different ages. No lookup would remove them, so a sweep does.
  */
 final class DanglingSlots {
     private final SegmentStore store;
@@ -26,7 +27,7 @@ final class DanglingSlots {
         this.shelf = shelf;
     }
 
-    /** Takes such entries out; returns whether there were any. */
+    /** Removes dangling slots; returns whether there were any. */
     boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot) throws IOException {
         BitSet overlapping = overlapping(snapshot);
         List<Integer> found = new ArrayList<>(0);
@@ -40,7 +41,7 @@ final class DanglingSlots {
         return !found.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, found));
     }
 
-    /** The ranks of entries that share bytes with another: at most one of two is what its slot says. */
+    /** Returns the ranks of entries that share bytes with another: at most one of them is sound. */
     private static BitSet overlapping(IndexSnapshot snapshot) {
         BitSet found = new BitSet();
         long end = 0;
@@ -51,7 +52,7 @@ final class DanglingSlots {
                 found.set(longest);
                 found.set(rank);
             }
-            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry reaches into the next segment
+            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry extends into the next segment
                 end = from + snapshot.units(rank);
                 longest = rank;
             }
@@ -59,7 +60,7 @@ final class DanglingSlots {
         return found;
     }
 
-    /** Looks again, now that nothing changes meanwhile. */
+    /** Checks the slots again under the commit lock, and removes them. */
     private boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> found) throws IOException {
         EntryIndex index = files.index();
         boolean removed = false;
@@ -80,7 +81,7 @@ final class DanglingSlots {
         }
         try {
             long length = files.segments().get(EntryLocation.segment(location)).length();
-            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry does not fill its unit
+            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry need not fill its unit
         } catch (NoSuchFileException e) {
             return true;
         }

@@ -16,11 +16,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Keeps the store within its capacity: takes the oldest entries out of the index, then gives back to the disk what no entry covers. One
- * process sweeps at a time; the others, and all look-ups, go on meanwhile.
+ * Evictor of a store: removes the oldest entries from the index, then reclaims the space that no
+ * entry covers. One process sweeps at a time; other processes and all lookups continue meanwhile.
  */
 public final class Evictor {
-    /** How much of the capacity a sweep leaves free, for stores to fill until the next: one part in so many. */
+    /** Divisor of the capacity that gives the space a sweep leaves free for later stores. */
     public static final int FREED_FRACTION = 32;
 
     private static final int MOST_WASTED_FRACTION = 16;
@@ -49,7 +49,10 @@ public final class Evictor {
         return unitsEvicted.sum() * EntryLocation.UNIT;
     }
 
-    /** Evicts where there is more than {@code capacity}, and gives back what can be; false where another is sweeping. */
+    /**
+     * Evicts if usage is above {@code capacity}, and reclaims; returns false if another thread or
+     * process is sweeping.
+     */
     boolean run(long capacity, EvictionPolicy policy) {
         return alone(() -> {
             OpenStoreFiles files = store.files();
@@ -60,7 +63,10 @@ public final class Evictor {
         });
     }
 
-    /** Gives back all that can be, and evicts nothing; false where another is sweeping. */
+    /**
+     * Reclaims all that it can, and evicts nothing; returns false if another thread or process is
+     * sweeping.
+     */
     boolean reclaim(long capacity) {
         return alone(() -> reclaim.run(capacity, 0));
     }
@@ -80,7 +86,7 @@ public final class Evictor {
             });
         } catch (IOException | InternalError e) {
             trouble.record(IoFailureLog.Kind.SWEEPING, e);
-            return true; // nobody sweeps: who waited for another would wait in vain
+            return true; // no sweep is running, so waiting for one would be in vain
         }
     }
 
@@ -90,7 +96,7 @@ public final class Evictor {
         correctStamps(files, now);
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         long disk = files.state().diskUnits();
-        long live = Math.min(snapshot.allUnits(), disk); // a length that rotted must not empty the store
+        long live = Math.min(snapshot.allUnits(), disk); // a damaged length must not empty the store
         long wasted = Math.min(disk - live, live / MOST_WASTED_FRACTION); // between the holes: about as much as now
         long tooMany = live + wasted - keptUnits;
         int[] ranks = snapshot.byAge(policy);
@@ -106,8 +112,9 @@ public final class Evictor {
     }
 
     /**
-     * Corrects stamps that are later than now: they were made while the clock was ahead, at a time that nobody knows. They become an hour old,
-     * else their entries would stay until real time catches up, and all that is stored until then would leave in their place.
+     * Corrects times in the future. They were recorded while the clock was ahead, so the real time
+     * is unknown. They become 1 h old: otherwise their entries would stay until real time catches
+     * up, and newer entries would be evicted in their place.
      */
     private void correctStamps(OpenStoreFiles files, long now) throws IOException {
         EntryIndex seen = files.index();
@@ -132,7 +139,7 @@ public final class Evictor {
 
     private boolean evict(OpenStoreFiles files, IndexSnapshot snapshot, int[] ranks, int first, int behind) throws IOException {
         for (int i = first; i < behind; i++) {
-            if (IndexCommitter.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // else it left meanwhile
+            if (IndexCommitter.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // otherwise it was removed in the meantime
                 evictions.increment();
                 unitsEvicted.add(snapshot.units(ranks[i]));
             }

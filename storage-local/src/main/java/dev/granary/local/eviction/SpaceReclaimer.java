@@ -26,11 +26,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives back to the disk what no entry covers: removes segments without entries, punches holes between those that are left, and copies
- * the entries of segments of which too little is left to the end of the store.
+ * Reclaimer of space that no entry covers: removes segments without entries, punches holes between
+ * entries, and copies the entries of sparse segments to the append position.
  *
- * <p>A segment is closed before anything is given back: from then on no entry can be committed to it, so what the index does not cover then
- * nobody will ever need. The entries that are read meanwhile are copies or do not verify.
+ * <p>A segment is closed before any of its space is reclaimed: no entry can be committed to it from
+ * then on, so bytes without an entry in the index stay unused. Concurrent reads yield copies that
+ * fail the verification.
  */
 final class SpaceReclaimer {
     private static final int SPARSE_FRACTION = 4;
@@ -41,7 +42,7 @@ final class SpaceReclaimer {
     private final SegmentAppender appender;
     private final DanglingSlots rot;
     private final FileDisposer disposer;
-    private boolean canPunch = HolePuncher.isPossible(); // only the one thread that sweeps looks at it
+    private boolean canPunch = HolePuncher.isPossible(); // used by the sweeping thread only
 
     SpaceReclaimer(SegmentStore store, EntryReader shelf) {
         this.store = store;
@@ -50,7 +51,7 @@ final class SpaceReclaimer {
         this.appender = new SegmentAppender(store);
     }
 
-    /** A closed segment and what it takes on the disk. */
+    /** Closed segment with its space on disk. For one thread. */
     private static final class Sealed {
         private final SegmentFile segment;
         private long length;
@@ -74,10 +75,11 @@ final class SpaceReclaimer {
     }
 
     /**
-     * Gives back what is worth it.
+     * Reclaims space where it pays.
      *
-     * @param capacity of the store, in bytes
-     * @param tolerated how many bytes may stay that no entry covers; 0 gives back all that can be, at the cost of copying more
+     * @param capacity the capacity of the store in bytes
+     * @param tolerated number of uncovered bytes that may stay; 0 reclaims all that is possible, at
+     *     the cost of more copying
      */
     void run(long capacity, long tolerated) throws IOException {
         OpenStoreFiles files = store.files();
@@ -87,7 +89,7 @@ final class SpaceReclaimer {
         files.segments().dropGone();
         sealLast(files, tolerated);
         List<Sealed> sealed = closeAll(files);
-        IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: nothing more can come into those segments
+        IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: these segments get no more entries
         if (rot.takeOut(files, snapshot)) {
             snapshot = IndexSnapshot.of(files.index());
         }
@@ -95,7 +97,7 @@ final class SpaceReclaimer {
             measure(each, snapshot);
         }
         if (!disposer.confirms(files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
-            return; // the index has entries that this plan does not know: the next sweep makes another
+            return; // the index has entries that this plan lacks: the next sweep makes a new plan
         }
         sealed.removeIf(each -> removeIfEmpty(files, each));
         for (Sealed each : sealed) {
@@ -106,8 +108,9 @@ final class SpaceReclaimer {
     }
 
     /**
-     * Ends the last segment if enough of it can be given back, or if an entry lies behind its end. Such an
-     * end is stale, after a power cut that was not detected, and new entries would overwrite sound ones.
+     * Ends the last segment if enough of it can be given back, or if an entry lies behind its end.
+     * Such an end is stale, after a power cut that was not detected, and new entries would
+     * overwrite sound ones.
      */
     private void sealLast(OpenStoreFiles files, long tolerated) throws IOException {
         long tail = files.state().tail();
@@ -124,14 +127,20 @@ final class SpaceReclaimer {
         }
     }
 
-    /** True where the index has an entry behind the end of the store in that segment; without the lock, it may have come just now. */
+    /**
+     * Returns whether the index has an entry beyond the append position in this segment. Without
+     * the lock, the entry may be new.
+     */
     private static boolean hasEntryBehindEnd(OpenStoreFiles files, int segment) throws IOException {
         long end = files.index().endIn(segment);
-        long tail = files.state().tail(); // read behind the index: room is taken before an entry is entered
+        long tail = files.state().tail(); // read after the index: space is reserved before an entry is committed
         return EntryLocation.segment(tail) == segment && end > EntryLocation.unit(tail);
     }
 
-    /** Closes every segment but the last; removes what a process left that was killed while it replaced the index. */
+    /**
+     * Closes every segment but the last, and removes the files of a process that was killed while
+     * it replaced the index.
+     */
     private List<Sealed> closeAll(OpenStoreFiles files) throws IOException {
         List<Sealed> sealed = new ArrayList<>();
         store.change(locked -> {
@@ -155,7 +164,7 @@ final class SpaceReclaimer {
         try {
             SegmentFile segment = files.segments().get(number);
             long length = Files.size(segment.file());
-            if (length < segment.length()) { // cut since it was mapped: what is read here must be there
+            if (length < segment.length()) { // truncated since it was mapped: a mapping must match the file here
                 files.segments().drop(segment);
                 segment = files.segments().get(number);
             }
@@ -164,7 +173,7 @@ final class SpaceReclaimer {
             }
             return new Sealed(segment, length);
         } catch (NoSuchFileException e) {
-            return null; // somebody removed it
+            return null; // removed by another process
         }
     }
 
@@ -194,13 +203,13 @@ final class SpaceReclaimer {
         SegmentFile segment = sealed.segment;
         disposer.markGone(files, segment);
         store.steps().done(StoreStep.MARKED_GONE);
-        if (canPunch && sealed.length > SegmentHoles.BLOCK) { // frees the disk although others still have it mapped
+        if (canPunch && sealed.length > SegmentHoles.BLOCK) { // frees the blocks although other processes have it mapped
             try {
                 disposer.empty(files, segment, sealed.length);
             } catch (FileDisposer.StaleException e) {
                 throw e;
             } catch (IOException | RuntimeException | LinkageError e) {
-                canPunch = false; // the disk is free when the last of them lets go
+                canPunch = false; // the blocks are freed when the last mapping ends
             }
         }
         disposer.remove(files, segment);
@@ -209,7 +218,10 @@ final class SpaceReclaimer {
         files.segments().drop(segment);
     }
 
-    /** Tells at once what was given back, so that no store takes the directory for full meanwhile; the count at the end is exact. */
+    /**
+     * Deducts reclaimed units at once, so that no store finds the directory full meanwhile; the
+     * count at the end is exact.
+     */
     private void discount(long units) throws IOException {
         try {
             store.change(locked -> {
@@ -218,11 +230,14 @@ final class SpaceReclaimer {
                 return true;
             });
         } catch (CommitLockQueue.BusyException e) {
-            return; // that count will tell
+            return; // left to the count at the end
         }
     }
 
-    /** Cuts off what is behind the last entry and punches holes between the others, where that was not done since the last entry left. */
+    /**
+     * Truncates a segment after its last entry, and punches holes between the others unless that
+     * was done since an entry was last removed.
+     */
     private void shrink(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot) throws IOException {
         SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.behind, sealed.length);
         if (holes.end() < sealed.length) {
@@ -243,11 +258,14 @@ final class SpaceReclaimer {
         } catch (FileDisposer.StaleException e) {
             throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
-            canPunch = false; // this file system or system has none: copying does it
+            canPunch = false; // not supported here: entries are copied instead
         }
     }
 
-    /** Copies entries out of segments until little enough is wasted: first where only a small part is left, then where most is wasted. */
+    /**
+     * Copies entries out of segments until little enough is wasted: sparse segments always, others
+     * in descending order of waste.
+     */
     private void compact(OpenStoreFiles files, List<Sealed> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
             throws IOException {
         long disk = EntryLocation.unit(files.state().tail()) * EntryLocation.UNIT;
@@ -268,7 +286,9 @@ final class SpaceReclaimer {
         }
     }
 
-    /** Copies the entries of a segment to the end of the store; returns whether none is left in it. */
+    /**
+     * Copies the entries of a segment to the append position; returns whether none is left in it.
+     */
     private boolean move(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, long capacity) throws IOException {
         for (int from = sealed.first; from < sealed.behind; from += MOVED_AT_ONCE) {
             int first = from;
@@ -285,13 +305,16 @@ final class SpaceReclaimer {
         return true;
     }
 
-    /** Copies one entry as it is; a damaged one is found when it is looked up. Returns where to; 0 where it need not be moved. */
+    /**
+     * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
+     * it need not be moved.
+     */
     private long copy(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
         long location = snapshot.location(rank);
         long length = snapshot.units(rank) * EntryLocation.UNIT;
         long offset = EntryLocation.offset(location);
         if (length == 0 || offset + length >= sealed.segment.length() + EntryLocation.UNIT) {
-            return 0; // it went, or leads nowhere
+            return 0; // removed, or dangling
         }
         MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
         return files.index().find(snapshot.tag(rank), location) < 0
@@ -299,7 +322,10 @@ final class SpaceReclaimer {
                 : appender.append(List.of(view), length, capacity).location();
     }
 
-    /** Has the index lead to the copies; false where one of them lies in a segment that was closed meanwhile. Under the commit lock. */
+    /**
+     * Sets the locations of the copies in the index; returns false if one of them is in a segment
+     * that was closed since. Under the commit lock.
+     */
     private static boolean lead(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
         EntryIndex index = files.index();
         boolean all = true;
@@ -328,7 +354,7 @@ final class SpaceReclaimer {
             }
         });
         files.state().set(StatePage.SEALED_UNITS, units + others[0]);
-        StoreRecovery.recountEntries(files); // a count that rotted shows nowhere else
+        StoreRecovery.recountEntries(files); // a damaged count is noticed nowhere else
         return true;
     }
 }

@@ -10,20 +10,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** The segments that this process has mapped, each mapped when it is first needed. Thread-safe. */
+/** Pool of the segments that this process has mapped, each at its first use. Thread-safe. */
 public final class SegmentPool {
     private static final int NEAR = 256;
 
     private final StoreLayout layout;
     private final Map<Integer, SegmentFile> mapped = new ConcurrentHashMap<>();
-    private final AtomicReferenceArray<@Nullable SegmentFile> near = new AtomicReferenceArray<>(NEAR); // spares look-ups the map and its keys
+    private final AtomicReferenceArray<@Nullable SegmentFile> near = new AtomicReferenceArray<>(NEAR); // saves lookups the map and its boxed keys
 
     SegmentPool(StoreLayout layout) {
         this.layout = layout;
     }
 
     /**
-     * The segment with that number.
+     * Returns the segment with this number.
      *
      * @throws java.nio.file.NoSuchFileException if it was removed
      * @throws IOException if it cannot be opened
@@ -51,14 +51,16 @@ public final class SegmentPool {
         return segment;
     }
 
-    /** Lets go of a segment, whose file may be gone; look-ups that use it go on with the mapping. */
+    /**
+     * Closes a segment, whose file may be removed. Lookups that use it continue with the mapping.
+     */
     public void drop(SegmentFile segment) {
         near.compareAndSet(segment.number() % NEAR, segment, null);
         mapped.remove(segment.number(), segment);
         segment.close();
     }
 
-    /** Lets go of the segment with that number, whose file is gone. */
+    /** Closes the segment with this number after its file was removed. */
     public void forget(int number) {
         SegmentFile segment = mapped.get(number);
         if (segment != null) {
@@ -66,7 +68,7 @@ public final class SegmentPool {
         }
     }
 
-    /** Lets go of all segments that were removed. */
+    /** Closes all segments that were removed. */
     public void dropGone() {
         for (SegmentFile segment : mapped()) {
             if (segment.phase() == SegmentFile.Phase.GONE) {
@@ -75,7 +77,7 @@ public final class SegmentPool {
         }
     }
 
-    /** Lets go of all segments whose files are shorter than they were when they were mapped. */
+    /** Closes all segments whose files are shorter than their mappings. */
     public void dropCut() throws IOException {
         for (SegmentFile segment : mapped()) {
             if (isCut(segment)) {
@@ -88,7 +90,7 @@ public final class SegmentPool {
         try {
             return Files.size(segment.file()) < segment.length();
         } catch (NoSuchFileException e) {
-            return false; // removed: its mapping has all that it had
+            return false; // removed: its mapping is still complete
         }
     }
 

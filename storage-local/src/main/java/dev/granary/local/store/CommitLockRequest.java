@@ -10,16 +10,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A blocking request for the commit lock, made by a thread of its own, since Java bounds no such request in time. The system wakes the
- * requests of all processes in the order in which they came, and they cost nothing meanwhile. A request cannot be taken back: when nobody
- * wants the lock any more, it is let go as soon as it comes. Thread-safe.
+ * Blocking request for the commit lock in a thread of its own, since Java has no such request with
+ * a timeout. The system grants the requests of all processes in order of arrival, and waiting costs
+ * nothing. A request cannot be cancelled: if it is no longer wanted, the lock is released as soon
+ * as it is granted. Thread-safe.
  */
 final class CommitLockRequest {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final StatePage state;
     private final CountDownLatch done = new CountDownLatch(1);
-    private @Nullable FileLock lock; // guarded by this, as all that follows
+    private @Nullable FileLock lock; // guarded by this, as are the following fields
     private @Nullable Throwable failure;
     private boolean wanted = true;
 
@@ -33,31 +34,34 @@ final class CommitLockRequest {
         return request;
     }
 
-    /** True where it is under way, for the lock of that state. */
+    /** Returns whether the request is in progress for the lock of this state page. */
     synchronized boolean isFor(StatePage asked) {
         return state == asked && done.getCount() > 0;
     }
 
-    /** Has the lock wait for the caller when it comes; false where the request is over. */
+    /** Marks the lock as wanted; returns false if the request has ended. */
     synchronized boolean want() {
         wanted = true;
         return done.getCount() > 0;
     }
 
-    /** Waits for the end of the request; returns whether it came. */
+    /**
+     * Waits at most {@code nanos} nanoseconds for the end of the request; returns whether it ended.
+     */
     boolean await(long nanos) throws InterruptedException {
         return done.await(nanos, TimeUnit.NANOSECONDS);
     }
 
     /**
-     * The lock, which is the caller's from now on; null where it has not come, and then nobody wants it before {@link #want()}.
+     * Returns the lock, which the caller then owns. Returns null if it is not granted yet; the
+     * request is then unwanted until {@link #want()}.
      *
      * @throws IOException if the request failed
      */
     synchronized @Nullable FileLock take() throws IOException {
         Throwable thrown = failure;
         if (thrown != null) {
-            throw new IOException("the lock of the local store cannot be had: " + thrown, thrown);
+            throw new IOException("the lock of the local store cannot be acquired: " + thrown, thrown);
         }
         FileLock taken = lock;
         lock = null;
@@ -82,7 +86,7 @@ final class CommitLockRequest {
         try {
             return state.commitLock();
         } catch (OverlappingFileLockException e) {
-            return null; // another copy of this class in this process has it
+            return null; // another copy of this class in this process holds it
         }
     }
 

@@ -22,8 +22,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes which entries there are: enters one that was written, takes one out, takes all out. Each is one change of the index under the
- * commit lock. Thread-safe.
+ * Committer of changes to the set of entries: commits written entries, removes one, removes all.
+ * Each is one change of the index under the commit lock. Thread-safe.
  */
 public final class IndexCommitter {
     private static final int ATTEMPTS = 5;
@@ -39,20 +39,21 @@ public final class IndexCommitter {
         this.appender = new SegmentAppender(store);
     }
 
-    /** An entry on its way into the store: first written, then entered. For one thread. */
+    /** Entry that is being stored: first written, then committed. For one thread. */
     public static final class Fresh {
         private final Entry entry;
         private final List<MemorySegment> parts;
         private final boolean heals;
         private final long length;
-        private SegmentAppender.@Nullable Written written; // null where it must be written again
+        private SegmentAppender.@Nullable Written written; // null if it must be written again
         private boolean entered;
 
         /**
-         * An entry that is not there.
+         * Creates a pending entry for an entry that the store lacks.
          *
-         * @param parts the entry encoded
-         * @param heals whether it will replace a damaged one
+         * @param entry the entry
+         * @param parts the encoded entry
+         * @param heals whether it will replace a damaged entry
          */
         public Fresh(Entry entry, List<MemorySegment> parts, boolean heals) {
             this.entry = entry;
@@ -78,15 +79,15 @@ public final class IndexCommitter {
         }
     }
 
-    /** Writes an entry; it is there for nobody before it is entered. */
+    /** Writes an entry, which stays invisible until it is committed. */
     public void write(Fresh fresh, long capacity) throws IOException {
         SegmentAppender.Written written = appender.append(fresh.parts, fresh.length, capacity);
         fresh.written = written.location() == 0 ? null : written;
     }
 
     /**
-     * Enters what was written, all with one change; whatever else the index has for their ids leaves with it. Where this throws, some may have
-     * been entered.
+     * Commits written entries with one change; other entries of their ids are removed with it. If
+     * this method throws, some may have been committed.
      */
     public void enter(List<Fresh> all, long capacity, long nowMicros) throws IOException {
         List<Fresh> left = all;
@@ -107,12 +108,15 @@ public final class IndexCommitter {
             store.steps().done(StoreStep.COMMITTED);
             left = left.stream().filter(fresh -> !fresh.entered).toList();
             if (!left.isEmpty() && attempt == ATTEMPTS) {
-                throw new IOException("each time an entry was written its segment was removed");
+                throw new IOException("the segment of an entry was removed at each of " + ATTEMPTS + " attempts to write it");
             }
         }
     }
 
-    /** Which segments entries may be committed in, asked once each: only who has the lock closes one. */
+    /**
+     * Cache of the segments that take entries, checked once each: only the holder of the lock
+     * closes a segment.
+     */
     private static final class OpenSegments {
         private final OpenStoreFiles files;
         private final Map<Integer, Boolean> known = new HashMap<>();
@@ -137,7 +141,7 @@ public final class IndexCommitter {
             enter(files, fresh.entry.id(), written.location(), EntryLocation.units(fresh.length), nowMicros);
             fresh.entered = true;
         } else {
-            fresh.written = null; // a sweep closed the segment meanwhile, or somebody removed it
+            fresh.written = null; // a sweep closed the segment in the meantime, or its file was removed
         }
     }
 
@@ -156,7 +160,7 @@ public final class IndexCommitter {
         state.add(StatePage.LIVE_ENTRIES, 1);
         state.add(StatePage.LIVE_UNITS, units);
         if (!replaced.isEmpty()) {
-            state.add(StatePage.REPLACEMENTS, 1); // the new entry may lie where a look-up's probe has passed
+            state.add(StatePage.REPLACEMENTS, 1); // the new entry may be in a slot that a lookup's probe has passed
         }
         for (int slot : replaced) {
             remove(state, index, slot);
@@ -165,7 +169,7 @@ public final class IndexCommitter {
         store.steps().done(StoreStep.COUNTED);
     }
 
-    /** Writes down what will leave, since both are in the index for a moment. */
+    /** Writes the recovery journal, since old and new entry are both in the index for a moment. */
     private static void announce(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
         for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
             state.set(StatePage.REPLACED + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
@@ -174,7 +178,10 @@ public final class IndexCommitter {
         state.set(StatePage.ENTERING, location);
     }
 
-    /** Takes out what a process had replaced that died before it could. Under the commit lock; leaves the counts to be counted again. */
+    /**
+     * Removes the replaced entries of a process that died before it removed them. Under the commit
+     * lock; the counts must be recounted afterwards.
+     */
     static void finish(OpenStoreFiles files) throws IOException {
         StatePage state = files.state();
         long tag = state.get(StatePage.ENTERING_TAG);
@@ -187,7 +194,10 @@ public final class IndexCommitter {
         state.set(StatePage.ENTERING, 0);
     }
 
-    /** True where an entry may be committed at that place: its segment takes entries, and its file still has its name. */
+    /**
+     * Returns whether an entry may be committed at a location: its segment is open, and its file
+     * still has its name.
+     */
     public static boolean isOpen(OpenStoreFiles files, long location) throws IOException {
         int number = EntryLocation.segment(location);
         try {
@@ -200,11 +210,11 @@ public final class IndexCommitter {
         if (StoreLayout.isThere(files.layout().segment(number))) {
             return true;
         }
-        files.segments().forget(number); // removed under the mapping: what is written there nobody else would ever see
+        files.segments().forget(number); // removed under the mapping: no other process would see later writes
         return false;
     }
 
-    /** The index, with room for one more entry. */
+    /** Returns the index with room for one more entry. */
     private EntryIndex roomy(OpenStoreFiles files, long nowMicros) throws IOException {
         EntryIndex index = files.index();
         StatePage state = files.state();
@@ -215,7 +225,7 @@ public final class IndexCommitter {
         return StoreRecovery.replaceIndex(files, index, index.generation() + 1, EntryIndex.slotsFor(index.countEntries() + 1), store.steps());
     }
 
-    /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
+    /** Returns every slot with the id's tag that has an entry of this id or no sound entry. */
     private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id) throws IOException {
         List<Integer> slots = new ArrayList<>(0);
         long tag = shelf.tag(id);
@@ -226,21 +236,22 @@ public final class IndexCommitter {
                     slots.add(slot);
                 }
             } catch (IOException e) {
-                slots.add(slot); // cut under its mapping
+                slots.add(slot); // truncated under its mapping
             }
         }
         return slots;
     }
 
     /**
-     * Takes an entry out if it still lies where it was found; returns whether it did. After damage in the segment at the end the store goes on
-     * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
+     * Removes an entry if it is still at its location; returns whether it was removed. After damage
+     * in the last segment the store continues in a new one. The append position may be stale, after
+     * a power cut that was not detected, so that new entries were overwriting others.
      */
     public boolean remove(EntryReader.Place place) throws IOException {
         return canBeRemoved(place) && store.change(removal(place));
     }
 
-    /** The same for a look-up, which waits for a moment only: the next one finds the damage again. */
+    /** Removes an entry for a lookup, with a short wait; the next lookup finds the damage again. */
     boolean removeSoon(EntryReader.Place place) throws IOException {
         return canBeRemoved(place) && store.changeSoon(removal(place));
     }
@@ -261,7 +272,7 @@ public final class IndexCommitter {
         };
     }
 
-    /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */
+    /** Removes the entry with this tag at this location, if there is one. Under the commit lock. */
     static boolean removeAt(OpenStoreFiles files, long tag, long location) throws IOException {
         EntryIndex index = files.index();
         int slot = index.find(tag, location);
@@ -271,7 +282,10 @@ public final class IndexCommitter {
         return slot >= 0;
     }
 
-    /** The same of what was in that slot of {@code seen}: also where a tag that rotted or a power cut lets no probe come there any more. */
+    /**
+     * Removes the entry that was in this slot of {@code seen}. Works as well if a damaged tag or a
+     * power cut made the slot unreachable for probes.
+     */
     public static boolean removeAt(OpenStoreFiles files, EntryIndex seen, int slot, long location) throws IOException {
         EntryIndex index = files.index();
         if (index.generation() != seen.generation()) {
@@ -292,7 +306,10 @@ public final class IndexCommitter {
         state.add(StatePage.LIVE_UNITS, -units);
     }
 
-    /** Takes all entries out, and goes on in a new segment. Writes nothing new: it works on a full disk too. */
+    /**
+     * Removes all entries, and continues in a new segment. Allocates nothing, so it works on a full
+     * disk too.
+     */
     public boolean clear() throws IOException {
         return store.files() != null && store.change(files -> {
             files.index().removeAll();

@@ -8,7 +8,10 @@ import dev.granary.local.file.SegmentFile;
 import java.io.IOException;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What follows from what was found: a use is noted, a damaged entry is taken out, a store in disorder is put in order. Thread-safe. */
+/**
+ * Caretaker of the store: records uses, removes damaged entries, repairs a store in disorder.
+ * Thread-safe.
+ */
 public final class StoreCaretaker {
     private final SegmentStore store;
     private final IndexCommitter commit;
@@ -25,14 +28,17 @@ public final class StoreCaretaker {
         this.trouble = trouble;
     }
 
-    /** The entry at that place was used. */
+    /** Records a use of the located entry. */
     public void used(EntryReader.Place place) {
         if (policy == EvictionPolicy.LRU && place.index() != null) {
             uses.note(place.index(), place.slot());
         }
     }
 
-    /** Takes a damaged entry out. Another version's stays for that version; the next store of its id here replaces it. */
+    /**
+     * Removes a damaged entry. An entry of another version is left to that version; the next store
+     * of its id here replaces it.
+     */
     public boolean removeDamaged(EntryReader.Place place, DamageKind damage) {
         boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && removing(() -> commit.removeSoon(place));
         if (removed) {
@@ -41,12 +47,12 @@ public final class StoreCaretaker {
         return removed;
     }
 
-    /** A damaged entry is gone or replaced. */
+    /** Counts a damaged entry that was removed or replaced. */
     public void healed() {
         healed.increment();
     }
 
-    /** How many damaged entries are gone or replaced. */
+    /** Returns the number of damaged entries that were removed or replaced. */
     public long healedSoFar() {
         return healed.sum();
     }
@@ -55,7 +61,10 @@ public final class StoreCaretaker {
         LoadResult read(OpenStoreFiles files) throws IOException;
     }
 
-    /** Reads from the store as it is; one that cannot be read is put in order, and has nothing. */
+    /**
+     * Reads from the store. If that fails, the store is repaired and the result is {@code
+     * Unavailable}.
+     */
     public LoadResult reading(Reading reading) {
         try {
             return twice(store, () -> {
@@ -74,8 +83,9 @@ public final class StoreCaretaker {
     }
 
     /**
-     * Looks again where a file was cut under its mapping: a sweep does that, and it is no reason to fail. {@link SegmentFile#copy} tells of most
-     * cuts itself; compiled code may tell of one only behind it, and then nobody has let go of the mapping.
+     * Reads again after a file was truncated under its mapping, which a sweep does and which is no
+     * failure. {@link SegmentFile#copy} reports most truncations itself. Compiled code may report
+     * one only after the copy, with the mapping still in use.
      */
     public static <T> T twice(SegmentStore store, Looking<T> looking) throws IOException {
         try {
@@ -87,9 +97,10 @@ public final class StoreCaretaker {
     }
 
     /**
-     * Looks through the store for a caller who is told of failure by an exception.
+     * Reads from the store for a caller that expects exceptions.
      *
-     * @throws IOException if the store cannot be read, also where a file was cut under its mapping; it was put in order then
+     * @throws IOException if the store cannot be read, also because a file was truncated under its
+     *     mapping; the store was then repaired
      */
     public <T> T looking(Looking<T> looking) throws IOException {
         try {
@@ -97,7 +108,7 @@ public final class StoreCaretaker {
         } catch (InternalError e) {
             trouble.record(IoFailureLog.Kind.READING, e);
             repair();
-            throw new IOException("a file of the local store was cut while it was read", e);
+            throw new IOException("a file of the local store was truncated while it was read", e);
         }
     }
 
@@ -105,7 +116,7 @@ public final class StoreCaretaker {
         boolean run() throws IOException;
     }
 
-    /** Removes something; false where that failed. */
+    /** Runs a removal; returns false if it failed. */
     public boolean removing(Removal removal) {
         try {
             return removal.run();
@@ -115,7 +126,7 @@ public final class StoreCaretaker {
         }
     }
 
-    /** Puts the store in order, as far as that can be done. */
+    /** Repairs the store as far as possible. */
     public void repair() {
         try {
             store.repair();

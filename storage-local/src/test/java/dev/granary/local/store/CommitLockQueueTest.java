@@ -66,7 +66,7 @@ final class CommitLockQueueTest {
                 refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
             }).join();
         }
-        assertTrue(refused.getFirst().contains(" ms 0 changes of this process ended"), refused::toString);
+        assertTrue(refused.getFirst().contains(": 0 changes of this process ended within "), refused::toString);
         assertEquals("true", refused.getLast());
         queue.enter(new BoundedWait(DAY_NANOS)).close();
     }
