@@ -20,8 +20,8 @@ import java.util.List;
  * @param entryBytes bytes of these entries, each rounded up to whole units
  * @param reclaimableBytes bytes that the next sweep can reclaim
  * @param overheadBytes bytes of the index and the state page
- * @param foreign files in the store's directories that the store did not create, at most {@value
- *     #NAMED}
+ * @param foreign files in the store's directories that the store did not create, at most
+ *     {@value #NAMED}
  */
 public record DirectoryUsage(long entries, long entryBytes, long reclaimableBytes, long overheadBytes, List<Path> foreign) {
     /** Maximum number of foreign files that are listed. */
@@ -37,16 +37,16 @@ public record DirectoryUsage(long entries, long entryBytes, long reclaimableByte
         StoreLayout layout = store.layout();
         List<Path> foreign = new ArrayList<>();
         long[] overhead = {0};
-        StoreLayout.each(layout.root(), file -> {
+        StoreLayout.forEachChild(layout.root(), file -> {
             if (file.equals(layout.state()) || StoreLayout.generation(file).isPresent()) {
                 overhead[0] += size(file);
             } else if (!file.equals(layout.segments())) {
-                note(foreign, file);
+                addForeign(foreign, file);
             }
         });
-        StoreLayout.each(layout.segments(), file -> {
+        StoreLayout.forEachChild(layout.segments(), file -> {
             if (StoreLayout.segmentNumber(file).isEmpty() || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                note(foreign, file);
+                addForeign(foreign, file);
             }
         });
         long disk = files.state().diskUnits() * EntryLocation.UNIT;
@@ -61,7 +61,7 @@ public record DirectoryUsage(long entries, long entryBytes, long reclaimableByte
         }
     }
 
-    private static void note(List<Path> foreign, Path file) {
+    private static void addForeign(List<Path> foreign, Path file) {
         if (foreign.size() < NAMED) {
             foreign.add(file);
         }

@@ -38,34 +38,34 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Entries are stored one after the other in segments; a mapped index contains their locations. A
  * lookup copies an entry out, verifies the copy, and takes no lock. A store appends the entry
- * without a lock and then commits it to the index under one, for which it waits at most {@link
- * LocalTierConfig#storeTimeout()}. Evicting and reclaiming run in the background. Only a store that
- * finds usage 1/16 above the capacity does them itself. {@code docs/local-directory.md} has layout
- * and guarantees.
+ * without a lock and then commits it to the index under one, for which it waits at most
+ * {@link LocalTierConfig#storeTimeout()}. Evicting and reclaiming run in the background. Only a
+ * store that finds usage 1/16 above the capacity does them itself. {@code docs/local-directory.md}
+ * has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
     private final Path directory;
     private final SegmentStore store;
-    private final EntryReader shelf;
-    private final IndexCommitter commit;
-    private final LastUseRecorder uses;
-    private final Evictor sweep;
-    private final CapacityEnforcer bound;
-    private final StoreCaretaker aftercare;
-    private final EntryWriter storing;
-    private final IoFailureLog trouble = new IoFailureLog();
+    private final EntryReader reader;
+    private final IndexCommitter committer;
+    private final LastUseRecorder lastUses;
+    private final Evictor evictor;
+    private final CapacityEnforcer enforcer;
+    private final StoreCaretaker caretaker;
+    private final EntryWriter writer;
+    private final IoFailureLog failures = new IoFailureLog();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) {
+    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) {
         this.directory = config.directory();
         this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
-        this.shelf = new EntryReader(naming);
-        this.commit = new IndexCommitter(store, shelf);
-        this.uses = new LastUseRecorder(store, config.clock(), config.background(), trouble);
-        this.sweep = new Evictor(store, shelf, uses, trouble);
-        this.bound = new CapacityEnforcer(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
-        this.aftercare = new StoreCaretaker(store, commit, uses, config.policy(), trouble);
-        this.storing = new EntryWriter(store, shelf, commit, bound, uses, aftercare, trouble);
+        this.reader = new EntryReader(hashing);
+        this.committer = new IndexCommitter(store, reader);
+        this.lastUses = new LastUseRecorder(store, config.clock(), config.background(), failures);
+        this.evictor = new Evictor(store, reader, lastUses, failures);
+        this.enforcer = new CapacityEnforcer(store, evictor, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
+        this.caretaker = new StoreCaretaker(store, committer, lastUses, config.policy(), failures);
+        this.writer = new EntryWriter(store, reader, committer, enforcer, lastUses, caretaker, failures);
     }
 
     /**
@@ -79,8 +79,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
     }
 
-    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) throws LocalDirectoryException {
-        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, naming, steps);
+    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) throws LocalDirectoryException {
+        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, hashing, steps);
     }
 
     @Override
@@ -95,23 +95,23 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private LoadResult loadInto(Id id, @Nullable Arena memory) {
         requireOpen();
-        return aftercare.reading(files -> {
-            EntryReader.Place place = shelf.find(files, id, memory);
-            switch (place.result()) {
-                case LoadResult.Hit _ -> aftercare.used(place);
-                case LoadResult.Damaged bad -> aftercare.removeDamaged(place, bad.damage());
+        return caretaker.load(files -> {
+            EntryReader.LocatedEntry located = reader.find(files, id, memory);
+            switch (located.result()) {
+                case LoadResult.Hit _ -> caretaker.recordUse(located);
+                case LoadResult.Damaged bad -> caretaker.removeDamaged(located, bad.damage());
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> {}
             }
-            return place.result();
+            return located.result();
         });
     }
 
     /**
      * Stores an entry. An entry with the same id and other content is replaced as a whole.
      *
-     * <p>All waits for other threads and processes together take at most {@link
-     * LocalTierConfig#storeTimeout()}: for space if usage is 1/4 above the capacity, for a new
-     * segment if the last one is full, for the index. The store's own work comes on top.
+     * <p>All waits for other threads and processes together take at most
+     * {@link LocalTierConfig#storeTimeout()}: for space if usage is 1/4 above the capacity, for a
+     * new segment if the last one is full, for the index. The store's own work comes on top.
      *
      * @return {@code Refused} if the entry is larger than the capacity or the directory is
      *     read-only; {@code Failed} if the disk is full or fails, or after the timeout; never
@@ -129,18 +129,20 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public List<StoreResult> storeAll(List<Entry> entries) {
         requireOpen();
-        return storing.store(entries);
+        return writer.store(entries);
     }
 
     @Override
     public void discard(Entry entry) {
         requireOpen();
-        aftercare.removing(() -> {
+        caretaker.remove(() -> {
             OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                EntryReader.Place place = files == null ? EntryReader.Place.NONE : StoreCaretaker.twice(store, () -> shelf.find(files, entry.id(), memory));
-                return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
-                        && commit.remove(place);
+                EntryReader.LocatedEntry located = files == null
+                        ? EntryReader.LocatedEntry.NONE
+                        : StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, entry.id(), memory));
+                return located.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
+                        && committer.remove(located);
             }
         });
     }
@@ -148,11 +150,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        LocalTier _ = aftercare.looking(() -> {
+        LocalTier _ = caretaker.read(() -> {
             OpenStoreFiles files = store.files();
             if (files != null) {
-                files.writeUses(uses.nowMicros());
-                shelf.list(files, visitor);
+                files.writeUses(lastUses.nowMicros());
+                reader.list(files, visitor);
             }
             return this;
         });
@@ -171,7 +173,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
-        return aftercare.reading(files -> shelf.find(files, listed, memory).result());
+        return caretaker.load(files -> reader.find(files, listed, memory).result());
     }
 
     /**
@@ -180,14 +182,14 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      */
     public boolean remove(Listed listed) {
         requireOpen();
-        return aftercare.removing(() -> {
+        return caretaker.remove(() -> {
             OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
                 if (files == null) {
                     return false;
                 }
-                EntryReader.Place place = StoreCaretaker.twice(store, () -> shelf.find(files, listed, memory));
-                return EntryReader.isStill(files, place, listed) && commit.remove(place);
+                EntryReader.LocatedEntry located = StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, listed, memory));
+                return EntryReader.isUnchanged(files, located, listed) && committer.remove(located);
             }
         });
     }
@@ -199,14 +201,14 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      */
     public void reclaim() {
         requireOpen();
-        bound.reclaim();
+        enforcer.reclaim();
     }
 
     /** Removes every entry. */
     public void clear() {
         requireOpen();
-        aftercare.removing(commit::clear);
-        bound.reclaim();
+        caretaker.remove(committer::clear);
+        enforcer.reclaim();
     }
 
     /** Returns the bytes of all entries, each rounded up to whole units. */
@@ -221,12 +223,12 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      * Returns the bytes that the entries occupy on disk, including space that is not yet reclaimed.
      */
     public long diskBytes() {
-        return amount(bound::diskBytes);
+        return amount(enforcer::diskBytes);
     }
 
     /** Returns the capacity in bytes that this process enforces. */
     public long capacityBytes() {
-        return bound.capacity();
+        return enforcer.capacity();
     }
 
     /**
@@ -240,8 +242,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     public void setCapacity(long bytes) {
         requireOpen();
         LocalTierConfig.requireCapacity(bytes);
-        aftercare.removing(() -> {
-            bound.setCapacity(bytes);
+        caretaker.remove(() -> {
+            enforcer.setCapacity(bytes);
             return true;
         });
     }
@@ -256,22 +258,22 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      *
      * @throws IOException if the directory cannot be read
      */
-    public DirectoryUsage survey() throws IOException {
+    public DirectoryUsage usage() throws IOException {
         requireOpen();
-        return aftercare.looking(() -> StoreCaretaker.twice(store, () -> DirectoryUsage.of(store)));
+        return caretaker.read(() -> StoreCaretaker.retryAfterTruncation(store, () -> DirectoryUsage.of(store)));
     }
 
     /** Returns the statistics of this tier in this process. */
     public LocalTierStatistics statistics() {
-        return new LocalTierStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
+        return new LocalTierStatistics(evictor.evictions(), evictor.bytesEvicted(), caretaker.healedCount(), writer.refusedTooLarge(), failures.count());
     }
 
     /** Writes recorded last uses, and runs a sweep that was requested. */
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            uses.close();
-            bound.finish();
+            lastUses.close();
+            enforcer.finish();
             store.release();
         }
     }
@@ -280,7 +282,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      * Sweeps now, due or not; returns false if another thread or process is sweeping. For tests.
      */
     public boolean sweepNow() {
-        return bound.sweepNow();
+        return enforcer.sweepNow();
     }
 
     private interface Amount {
@@ -292,7 +294,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         try {
             return amount.bytes();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.ACCOUNTING, e);
+            failures.record(IoFailureLog.Kind.ACCOUNTING, e);
             return 0;
         }
     }

@@ -130,7 +130,7 @@ final class CapacityTest {
         SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).storeTimeout(Duration.ofMillis(250)).build())) {
             List<Entry> ten = storeTen(tier);
-            store.sweepAlone(() -> {
+            store.runSweep(() -> {
                 int stored = 0;
                 for (int i = 0; i < 10; i++) {
                     Entry entry = entries.entry(SIZE);

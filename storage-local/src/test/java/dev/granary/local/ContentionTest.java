@@ -252,7 +252,7 @@ final class ContentionTest {
         List<Long> left = new ArrayList<>();
         StoreStep.Listener stopping = step -> {
             if (step == StoreStep.LOCKED && shared.get() != null) {
-                left.add(Objects.requireNonNull(shared.get()).patience().left());
+                left.add(Objects.requireNonNull(shared.get()).remainingTime().nanos());
             } else if (step == StoreStep.RESERVED && other.get() != null) {
                 try {
                     other.get().ask("stop " + StoreStep.MARKED);
@@ -260,7 +260,7 @@ final class ContentionTest {
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
-                Objects.requireNonNull(shared.get()).patience().spend(day.toNanos());
+                Objects.requireNonNull(shared.get()).remainingTime().deduct(day.toNanos());
             }
         };
         LocalTierConfig config = LocalTierConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
@@ -294,6 +294,6 @@ final class ContentionTest {
         }
         assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
         assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
-        assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+        assertEquals(tier.usage().entryBytes(), tier.usedBytes());
     }
 }

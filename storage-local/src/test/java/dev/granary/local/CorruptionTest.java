@@ -258,7 +258,7 @@ final class CorruptionTest {
         SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
             EntryReader shelf = new EntryReader(Id::hash);
-            EntryReader.Place found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
+            EntryReader.LocatedEntry found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
             assertInstanceOf(LoadResult.Damaged.class, found.result());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             assertFalse(new IndexCommitter(store, shelf).remove(found));

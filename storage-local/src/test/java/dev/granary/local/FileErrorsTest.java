@@ -188,7 +188,7 @@ final class FileErrorsTest {
             during(Fault.LOOP, directory().resolve("v2"), () -> {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
-                assertThrows(IOException.class, tier::survey);
+                assertThrows(IOException.class, tier::usage);
                 assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             });
             assertHit(all.getFirst(), tier.load(all.getFirst().id()));
@@ -256,7 +256,7 @@ final class FileErrorsTest {
                     assertTrue(assertInstanceOf(StoreResult.Failed.class, stored, kind).cause().contains(name), stored::toString);
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
                         assertThrows(IOException.class, () -> tier.list(_ -> {}), kind);
-                        assertThrows(IOException.class, tier::survey, kind);
+                        assertThrows(IOException.class, tier::usage, kind);
                     }
                     assertEquals(0, tier.usedBytes(), kind);
                     assertEquals(0, tier.diskBytes(), kind);
@@ -306,7 +306,7 @@ final class FileErrorsTest {
             tier.list(listed -> {
                 boolean _ = tier.read(listed) instanceof LoadResult.Hit;
             });
-            long _ = tier.survey().entries();
+            long _ = tier.usage().entries();
         } catch (IOException e) {
             assertTrue(e.toString().contains("not a file"), e::toString);
         }

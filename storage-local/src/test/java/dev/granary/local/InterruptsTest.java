@@ -304,7 +304,7 @@ final class InterruptsTest {
                 case 0 -> tier.clear();
                 case 1 -> tier.reclaim();
                 case 2 -> tier.setCapacity(CAPACITY - random.nextInt(1 << 20));
-                case 3 -> assertNotNull(tier.survey());
+                case 3 -> assertNotNull(tier.usage());
                 case 4 -> list(tier);
                 case 5 -> assertTrue(tier.usedBytes() >= 0 && tier.diskBytes() >= 0 && tier.capacityBytes() <= CAPACITY);
                 case 6 -> tier.discard(entry);

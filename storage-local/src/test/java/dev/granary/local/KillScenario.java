@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.local.file.StoreStep.ANNOUNCED;
+import static dev.granary.local.file.StoreStep.APPEND_POSITION_MOVED;
 import static dev.granary.local.file.StoreStep.CLOSED;
 import static dev.granary.local.file.StoreStep.COMMITTED;
 import static dev.granary.local.file.StoreStep.COUNTED;
@@ -17,7 +18,6 @@ import static dev.granary.local.file.StoreStep.PUNCHED;
 import static dev.granary.local.file.StoreStep.REMOVED;
 import static dev.granary.local.file.StoreStep.RESERVED;
 import static dev.granary.local.file.StoreStep.SEGMENT_CREATED;
-import static dev.granary.local.file.StoreStep.TAIL_MOVED;
 
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.StoreStep;
@@ -50,16 +50,16 @@ record KillScenario(Work work, StoreStep step) {
         /** Stores several with one change, the new entry first. */
         STORE_SEVERAL("several fresh 3 " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
         /** Stores the first entry of all, in a directory that is not there. */
-        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
+        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, APPEND_POSITION_MOVED, RESERVED, PART_WRITTEN,
                 ENTERED, COUNTED, COMMITTED),
         /** Stores another content under an id. */
         REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ANNOUNCED, ENTERED, COUNTED, COMMITTED),
         /** Stores until a segment is full. */
-        FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, TAIL_MOVED),
+        FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, APPEND_POSITION_MOVED),
         /** Stores until the index is full. */
         FILL_INDEX("many filler 200 100", INDEX_WRITTEN, INDEX_REPLACED),
         /** Removes all entries. */
-        CLEAR("clear", LOCKED, MARKED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
+        CLEAR("clear", LOCKED, MARKED, APPEND_POSITION_MOVED, CLOSED, MARKED_GONE, REMOVED),
         /** Gives a segment back of which every other entry left. */
         SWEEP_HALVED("sweep", MARKED, CLOSED, PUNCHED),
         /** Gives a segment back of which all but a few entries left. */

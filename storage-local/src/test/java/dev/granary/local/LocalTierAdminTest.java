@@ -82,24 +82,24 @@ final class LocalTierAdminTest {
 
     @Test
     @DisplayName("O6 the survey counts what is there, names foreign files, and leaves them")
-    void survey() throws Exception {
+    void usage() throws Exception {
         try (LocalTier tier = open()) {
-            assertEquals(0, tier.survey().entries());
+            assertEquals(0, tier.usage().entries());
             tier.store(entries.entry(1000));
             tier.store(entries.entry(2000));
             Path foreign = Files.writeString(directory.resolve("v2/notes.txt"), "mine");
-            DirectoryUsage survey = tier.survey();
-            assertEquals(2, survey.entries());
-            assertEquals(tier.usedBytes(), survey.entryBytes());
-            assertTrue(survey.reclaimableBytes() <= 64, "a header");
-            assertEquals(List.of(foreign.toRealPath()), survey.foreign());
+            DirectoryUsage usage = tier.usage();
+            assertEquals(2, usage.entries());
+            assertEquals(tier.usedBytes(), usage.entryBytes());
+            assertTrue(usage.reclaimableBytes() <= 64, "a header");
+            assertEquals(List.of(foreign.toRealPath()), usage.foreign());
             assertTrue(Files.exists(foreign));
             for (int i = 0; i < DirectoryUsage.NAMED + 10; i++) {
                 Files.writeString(directory.resolve("v2/other-" + i), "");
             }
-            assertEquals(DirectoryUsage.NAMED, tier.survey().foreign().size());
+            assertEquals(DirectoryUsage.NAMED, tier.usage().foreign().size());
             tier.clear();
-            assertEquals(0, tier.survey().entryBytes());
+            assertEquals(0, tier.usage().entryBytes());
         }
     }
 }

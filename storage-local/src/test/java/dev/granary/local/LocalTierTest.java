@@ -124,7 +124,7 @@ final class LocalTierTest {
             tier.store(first);
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             EntryReader shelf = new EntryReader(id -> id.hash());
-            EntryReader.Place place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
+            EntryReader.LocatedEntry place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
             tier.store(newer); // another replaces it after it was found and before it is removed
             assertFalse(new IndexCommitter(store, shelf).remove(place));
             assertHit(newer, tier.load(newer.id()));
@@ -164,7 +164,7 @@ final class LocalTierTest {
             Path among = Files.writeString(directory.resolve("v2/segments/README"), "foreign");
             Path stray = Files.writeString(directory.resolve("v2/stray"), "foreign");
             assertTrue(tier.sweepNow());
-            assertEquals(List.of(stray, among), tier.survey().foreign());
+            assertEquals(List.of(stray, among), tier.usage().foreign());
             assertHit(entry, tier.load(entry.id()));
             tier.clear();
             assertTrue(Files.exists(among) && Files.exists(stray));

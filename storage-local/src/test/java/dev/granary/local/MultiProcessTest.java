@@ -206,7 +206,7 @@ final class MultiProcessTest {
             assertEquals(scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class, tier.store(fresh).getClass());
             assertHit(fresh, tier.load(fresh.id()));
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes(), "the counts were put in order by themselves");
-            assertEquals(StoreInvariants.listed(tier).size(), tier.survey().entries());
+            assertEquals(StoreInvariants.listed(tier).size(), tier.usage().entries());
             assertIsThere(scenario, tier);
         }
     }

@@ -210,7 +210,7 @@ final class ReadersTest {
             try (Arena memory = Arena.ofConfined()) {
                 OpenStoreFiles files = Objects.requireNonNull(store.files());
                 EntryReader shelf = new EntryReader(id -> id.hash());
-                EntryReader.Place place = shelf.find(files, leaves.id(), memory);
+                EntryReader.LocatedEntry place = shelf.find(files, leaves.id(), memory);
                 SegmentFile mapped = files.segments().get(EntryLocation.segment(place.location()));
                 tier.discard(leaves);
                 tier.reclaim();
@@ -263,7 +263,7 @@ final class ReadersTest {
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 int[] looks = {0};
-                StoreCaretaker.twice(store, () -> {
+                StoreCaretaker.retryAfterTruncation(store, () -> {
                     if (++looks[0] == 1) {
                         throw new InternalError("late");
                     }
@@ -300,7 +300,7 @@ final class ReadersTest {
                 tier.store(entry);
                 for (int i = 0; i <= warm; i++) {
                     assertTrue(StoreInvariants.listed(tier).size() <= 4);
-                    assertTrue(tier.survey().entries() <= 4);
+                    assertTrue(tier.usage().entries() <= 4);
                 }
                 Path file = victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);
                 for (boolean lists : new boolean[] {true, false}) {
@@ -321,7 +321,7 @@ final class ReadersTest {
             if (lists) {
                 tier.list(_ -> {});
             } else {
-                tier.survey();
+                tier.usage();
             }
         } catch (IOException e) {
             if (!mayFail) {

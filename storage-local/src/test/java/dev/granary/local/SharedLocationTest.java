@@ -88,12 +88,12 @@ final class SharedLocationTest {
         }
         try (LocalTier tier = open(BootId.mark())) {
             List<Entry> after = store(tier, "after", 200, SIZE / 2);
-            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
-            long entries = tier.survey().entries();
+            assertEquals(tier.usage().entryBytes(), tier.usedBytes());
+            long entries = tier.usage().entries();
             assertEquals(hits(tier, before) + after.size(), entries, "what has no file left with the first change");
             tier.reclaim();
             assertEquals(after.size(), hits(tier, after));
-            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+            assertEquals(tier.usage().entryBytes(), tier.usedBytes());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         }
         StoreInvariants.check(directory());
@@ -120,8 +120,8 @@ final class SharedLocationTest {
                     sound.with(index, bad).writeTo(directory());
                     try (LocalTier tier = open(BootId.mark())) {
                         assertTrue(tier.sweepNow());
-                        assertEquals(tier.survey().entryBytes(), tier.usedBytes());
-                        assertEquals(entries.size() - 1, tier.survey().entries(), "what leads to another's place is gone");
+                        assertEquals(tier.usage().entryBytes(), tier.usedBytes());
+                        assertEquals(entries.size() - 1, tier.usage().entries(), "what leads to another's place is gone");
                         assertEquals(entries.size() - 1, hits(tier, entries));
                     }
                     StoreInvariants.check(directory());
@@ -162,9 +162,9 @@ final class SharedLocationTest {
             String what = "run " + run + ", " + damaged + " slots damaged";
             try (LocalTier tier = open(BootId.mark())) {
                 assertTrue(tier.sweepNow(), what);
-                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
                 assertTrue(hits(tier, entries) >= entries.size() - damaged, () -> what + ": " + hits(tier, entries) + " of " + entries.size());
-                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
                 assertEquals(0, tier.statistics().inputOutputErrors(), what);
             }
             StoreInvariants.check(directory());
@@ -190,7 +190,7 @@ final class SharedLocationTest {
             try (LocalTier tier = open(BootId.mark())) {
                 assertEquals(bytes, tier.usedBytes(), "word " + word);
                 assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT, () -> "word " + word + ": " + tier.diskBytes());
-                assertEquals(bytes, tier.survey().entryBytes());
+                assertEquals(bytes, tier.usage().entryBytes());
                 assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
             }
         }

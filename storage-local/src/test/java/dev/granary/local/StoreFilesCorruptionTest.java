@@ -401,7 +401,7 @@ final class StoreFilesCorruptionTest {
     /** Directories and links are nobody's of ours; the check of the invariants knows only files. */
     private void removeForeignDirectories() throws IOException {
         for (Path parent : List.of(directory.resolve("v2"), directory.resolve("v2/segments"))) {
-            StoreLayout.each(parent, path -> {
+            StoreLayout.forEachChild(parent, path -> {
                 if (Files.isSymbolicLink(path) || (Files.isDirectory(path) && !path.endsWith("segments"))) {
                     DirectoryImage.delete(path);
                 }

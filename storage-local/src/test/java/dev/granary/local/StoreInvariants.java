@@ -58,7 +58,7 @@ public final class StoreInvariants {
     private static void counts(SegmentStore store) throws IOException {
         OpenStoreFiles files = Objects.requireNonNull(store.files());
         StatePage state = files.state();
-        assertEquals(0, state.get(StatePage.CHANGING), "a change is marked as unfinished");
+        assertEquals(0, state.get(StatePage.CHANGE_IN_PROGRESS), "a change is marked as unfinished");
         long[] kept = {state.get(StatePage.LIVE_ENTRIES), state.get(StatePage.LIVE_UNITS), state.get(StatePage.OCCUPIED_SLOTS)};
         long disk = state.diskUnits();
         store.change(locked -> {
@@ -76,13 +76,13 @@ public final class StoreInvariants {
         StoreLayout layout = files.layout();
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         List<Path> left = new ArrayList<>();
-        StoreLayout.each(layout.root(), file -> {
+        StoreLayout.forEachChild(layout.root(), file -> {
             if (StoreLayout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
                 left.add(file);
             }
         });
-        int last = EntryLocation.segment(files.state().tail());
-        StoreLayout.each(layout.segments(), file -> {
+        int last = EntryLocation.segment(files.state().appendPosition());
+        StoreLayout.forEachChild(layout.segments(), file -> {
             int number = (int) StoreLayout.segmentNumber(file).orElse(last);
             if (number != last && snapshot.firstOf(number) == snapshot.firstOf(number + 1)) {
                 left.add(file);

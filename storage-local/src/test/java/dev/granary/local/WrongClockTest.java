@@ -109,8 +109,8 @@ final class WrongClockTest {
         for (int tag = 0; tag < stamps.length; tag++) {
             assertEquals(1, index.insert(tag + 1, EntryLocation.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
             int slot = index.find(tag + 1, EntryLocation.location(1, tag + 1));
-            assertEquals(tag > 1, index.hasWrongStamp(slot, now), "stamp " + stamps[tag]);
-            index.correctStamps(slot, now, now - 7);
+            assertEquals(tag > 1, index.hasWrongTime(slot, now), "stamp " + stamps[tag]);
+            index.correctTimes(slot, now, now - 7);
             assertEquals(tag > 1 ? now - 7 : stamps[tag], index.usedMicros(slot));
             assertEquals(now / 1_000_000, index.storedSeconds(slot));
         }

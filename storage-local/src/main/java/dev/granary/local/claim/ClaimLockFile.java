@@ -47,8 +47,8 @@ final class ClaimLockFile {
     private static final class Opened {
         private final FileChannel channel;
         private final @Nullable Object key;
-        private int held; // guarded by the lock file
-        private boolean isLeft; // guarded by the lock file
+        private int claimCount; // guarded by the lock file
+        private boolean isAbandoned; // guarded by the lock file
 
         Opened(FileChannel channel, @Nullable Object key) {
             this.channel = channel;
@@ -75,7 +75,7 @@ final class ClaimLockFile {
             if (--users == 0) {
                 SHARED.remove(file);
                 synchronized (this) {
-                    leave();
+                    abandon();
                 }
             }
         }
@@ -89,8 +89,8 @@ final class ClaimLockFile {
             if (lock == null) {
                 return new ClaimResult.Taken(stage(now, position + 1));
             }
-            now.held++;
-            return new Held(now, lock);
+            now.claimCount++;
+            return new LockedClaim(now, lock);
         } catch (IOException e) {
             return new ClaimResult.Unavailable(file + ": " + e);
         }
@@ -118,8 +118,8 @@ final class ClaimLockFile {
         if (last != null && last.channel.isOpen() && Objects.equals(last.key, currentKey())) {
             return last;
         }
-        leave();
-        StoreLayout.requireNothingElse(file);
+        abandon();
+        StoreLayout.requireFileOrNothing(file);
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
@@ -129,17 +129,17 @@ final class ClaimLockFile {
     }
 
     /** Opens no more claims on the channel, which is closed with its last claim. */
-    private void leave() {
+    private void abandon() {
         Opened last = opened;
         if (last != null) {
             opened = null;
-            last.isLeft = true;
+            last.isAbandoned = true;
             closeIfDone(last);
         }
     }
 
     private static void closeIfDone(Opened last) {
-        if (last.isLeft && last.held == 0) {
+        if (last.isAbandoned && last.claimCount == 0) {
             try {
                 last.channel.close();
             } catch (IOException e) {
@@ -161,7 +161,7 @@ final class ClaimLockFile {
             close(mark);
             close(lock);
         }
-        in.held--;
+        in.claimCount--;
         closeIfDone(in);
     }
 
@@ -183,13 +183,13 @@ final class ClaimLockFile {
         }
     }
 
-    private final class Held implements ClaimResult.Mine {
+    private final class LockedClaim implements ClaimResult.Mine {
         private final Opened in;
         private final FileLock lock;
         private @Nullable FileLock mark; // guarded by this
         private boolean isClosed; // guarded by this
 
-        Held(Opened in, FileLock lock) {
+        LockedClaim(Opened in, FileLock lock) {
             this.in = in;
             this.lock = lock;
         }

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 public final class LocalClaims implements AutoCloseable {
     private final Path directory;
     private @Nullable ClaimLockFile file; // guarded by this
-    private final Set<ClaimResult.Mine> mine = ConcurrentHashMap.newKeySet();
+    private final Set<ClaimResult.Mine> claims = ConcurrentHashMap.newKeySet();
     private volatile boolean isClosed;
 
     private LocalClaims(Path directory) {
@@ -40,7 +40,7 @@ public final class LocalClaims implements AutoCloseable {
             return new ClaimResult.Unavailable("the claims are closed");
         }
         ClaimResult result = shared.claim(position(id));
-        return result instanceof ClaimResult.Mine held ? new Noted(held) : result;
+        return result instanceof ClaimResult.Mine claim ? new RegisteredClaim(claim) : result;
     }
 
     /**
@@ -66,7 +66,7 @@ public final class LocalClaims implements AutoCloseable {
             shared = file;
             file = null;
         }
-        mine.forEach(ClaimResult.Mine::close);
+        claims.forEach(ClaimResult.Mine::close);
         if (shared != null) {
             shared.release();
         }
@@ -76,12 +76,12 @@ public final class LocalClaims implements AutoCloseable {
      * Claim that is registered here, since {@link LocalClaims#close()} must release it while other
      * users keep the file open.
      */
-    private final class Noted implements ClaimResult.Mine {
-        private final ClaimResult.Mine held;
+    private final class RegisteredClaim implements ClaimResult.Mine {
+        private final ClaimResult.Mine claim;
 
-        Noted(ClaimResult.Mine held) {
-            this.held = held;
-            mine.add(this);
+        RegisteredClaim(ClaimResult.Mine claim) {
+            this.claim = claim;
+            claims.add(this);
             if (isClosed) {
                 close(); // closed in the meantime
             }
@@ -89,13 +89,13 @@ public final class LocalClaims implements AutoCloseable {
 
         @Override
         public void awaitLaunch() {
-            held.awaitLaunch();
+            claim.awaitLaunch();
         }
 
         @Override
         public void close() {
-            mine.remove(this);
-            held.close();
+            claims.remove(this);
+            claim.close();
         }
     }
 

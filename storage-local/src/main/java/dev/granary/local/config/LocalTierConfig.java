@@ -110,9 +110,9 @@ public record LocalTierConfig(
         }
 
         /**
-         * Sets the treatment of a directory on a network file system. Default {@link
-         * NetworkFileSystemPolicy#REFUSE}, which makes {@link LocalTier#open(LocalTierConfig)}
-         * throw before anything is written.
+         * Sets the treatment of a directory on a network file system. Default
+         * {@link NetworkFileSystemPolicy#REFUSE}, which makes
+         * {@link LocalTier#open(LocalTierConfig)} throw before anything is written.
          */
         public Builder networkFileSystems(NetworkFileSystemPolicy choice) {
             this.networkFileSystems = choice;
@@ -143,9 +143,9 @@ public record LocalTierConfig(
          * commit lock, and for space if usage is 1/4 above the capacity. Contention alone fails no
          * store before that. After a holder of the lock, or a sweep, has made no progress for as
          * long, later stores fail at once until it does. Among several tiers of one process on one
-         * directory, the longest timeout applies to the lock. Default {@link
-         * #DEFAULT_STORE_TIMEOUT}; a negative one, or one above 1 day, makes {@link #build()}
-         * throw.
+         * directory, the longest timeout applies to the lock. Default
+         * {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or one above 1 day, makes
+         * {@link #build()} throw.
          */
         public Builder storeTimeout(Duration timeout) {
             this.storeTimeout = timeout;

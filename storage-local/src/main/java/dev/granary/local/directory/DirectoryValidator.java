@@ -21,7 +21,7 @@ import java.util.Set;
  * one that belongs to another user are refused. So is a network file system.
  */
 public final class DirectoryValidator {
-    private static final String CHOOSE = "Choose another directory for the local cache, or ";
+    private static final String REMEDY = "Choose another directory for the local cache, or ";
 
     private DirectoryValidator() {}
 
@@ -33,16 +33,16 @@ public final class DirectoryValidator {
         try {
             try {
                 inspect(directory);
-                requirePlace(directory, directory, network);
+                requireLocalFileSystem(directory, directory, network);
             } catch (NoSuchFileException e) {
-                requirePlace(directory, nearestExisting(directory), network);
+                requireLocalFileSystem(directory, nearestExisting(directory), network);
                 create(directory);
                 inspect(directory); // another process may have been faster
             }
             return directory.toRealPath();
         } catch (IOException e) {
             throw new LocalDirectoryException(
-                    "The local cache cannot inspect " + directory + " (" + e + "). " + CHOOSE + "give this user access to it.", e);
+                    "The local cache cannot inspect " + directory + " (" + e + "). " + REMEDY + "give this user access to it.", e);
         }
     }
 
@@ -71,19 +71,19 @@ public final class DirectoryValidator {
         }
         if (!attributes.isDirectory()) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " is not a directory. " + CHOOSE + "remove it.");
+                    "The local cache directory " + directory + " is not a directory. " + REMEDY + "remove it.");
         }
         if (!Files.isReadable(directory) || !Files.isExecutable(directory)) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be read by this user. " + CHOOSE + "run: chmod 700 " + directory);
+                    "The local cache directory " + directory + " cannot be read by this user. " + REMEDY + "run: chmod 700 " + directory);
         }
         requireTrusted(directory);
     }
 
     private static void requireTrusted(Path directory) throws IOException, LocalDirectoryException {
-        if (OwnerCheck.isStranger(directory)) {
+        if (OwnerCheck.isForeignOwner(directory)) {
             throw new LocalDirectoryException("The local cache directory " + directory + " belongs to the user "
-                    + Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName() + ", who could plant programs in it. " + CHOOSE
+                    + Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName() + ", who could plant programs in it. " + REMEDY
                     + "check its content and run: chown " + System.getProperty("user.name") + " " + directory);
         }
         PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
@@ -91,13 +91,13 @@ public final class DirectoryValidator {
             Set<PosixFilePermission> permissions = view.readAttributes().permissions();
             if (permissions.contains(PosixFilePermission.GROUP_WRITE) || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
                 throw new LocalDirectoryException("The local cache directory " + directory + " can be written by others ("
-                        + PosixFilePermissions.toString(permissions) + "), who could plant programs in it. " + CHOOSE
+                        + PosixFilePermissions.toString(permissions) + "), who could plant programs in it. " + REMEDY
                         + "check its content and run: chmod 700 " + directory);
             }
         }
     }
 
-    private static void requirePlace(Path directory, Path existing, NetworkFileSystemPolicy network) throws LocalDirectoryException {
+    private static void requireLocalFileSystem(Path directory, Path existing, NetworkFileSystemPolicy network) throws LocalDirectoryException {
         switch (network) {
             case ALLOW -> {}
             case REFUSE -> {
@@ -117,11 +117,11 @@ public final class DirectoryValidator {
     }
 
     private static Path nearestExisting(Path directory) {
-        Path place = directory;
-        while (place.getParent() != null && !Files.exists(place)) {
-            place = place.getParent();
+        Path existing = directory;
+        while (existing.getParent() != null && !Files.exists(existing)) {
+            existing = existing.getParent();
         }
-        return place;
+        return existing;
     }
 
     private static void create(Path directory) throws LocalDirectoryException {
@@ -129,11 +129,11 @@ public final class DirectoryValidator {
             Files.createDirectories(directory, privateDirectory(directory));
         } catch (FileAlreadyExistsException e) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be created: " + e.getFile() + " is not a directory. " + CHOOSE
+                    "The local cache directory " + directory + " cannot be created: " + e.getFile() + " is not a directory. " + REMEDY
                             + "remove it.", e);
         } catch (IOException e) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be created (" + e + "). " + CHOOSE + "create it with mode 700.", e);
+                    "The local cache directory " + directory + " cannot be created (" + e + "). " + REMEDY + "create it with mode 700.", e);
         }
     }
 }

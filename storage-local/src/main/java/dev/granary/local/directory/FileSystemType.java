@@ -68,8 +68,8 @@ public record FileSystemType(String name, String source) {
 
     /**
      * Returns whether other machines can share this file system. False for file systems of one
-     * machine's kernel: disks, memory, overlays, disks through FUSE ({@code fuseblk}, {@code
-     * fuse.fuse-overlayfs}), and {@code virtiofs}, which is coherent within one guest.
+     * machine's kernel: disks, memory, overlays, disks through FUSE ({@code fuseblk},
+     * {@code fuse.fuse-overlayfs}), and {@code virtiofs}, which is coherent within one guest.
      */
     public boolean isNetwork() {
         String kind = name.toLowerCase(Locale.ROOT);
@@ -80,8 +80,8 @@ public record FileSystemType(String name, String source) {
     }
 
     /**
-     * Returns whether the source is an address such as {@code https://host/} or {@code
-     * user@host:/directory}; a local source is a path or a word.
+     * Returns whether the source is an address such as {@code https://host/} or
+     * {@code user@host:/directory}; a local source is a path or a word.
      */
     private static boolean isRemoteAddress(String source) {
         return !source.startsWith("/") && source.indexOf(':') > 0;

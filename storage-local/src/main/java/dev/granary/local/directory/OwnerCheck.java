@@ -23,7 +23,7 @@ final class OwnerCheck {
     private OwnerCheck() {}
 
     /** Returns whether the directory's owner is known and neither this user nor root. */
-    static boolean isStranger(Path directory) throws IOException {
+    static boolean isForeignOwner(Path directory) throws IOException {
         if (!directory.getFileSystem().supportedFileAttributeViews().contains("unix")) {
             return false;
         }

@@ -12,9 +12,9 @@ import java.util.concurrent.locks.ReentrantLock;
 final class BackgroundSweeper {
     private final Runnable sweep;
     private final Executor background;
-    private final AtomicBoolean wanted = new AtomicBoolean();
+    private final AtomicBoolean requested = new AtomicBoolean();
     private final ReentrantLock running = new ReentrantLock();
-    private volatile boolean left; // by an executor that rejected it
+    private volatile boolean rejected; // by an executor that rejected it
 
     BackgroundSweeper(Runnable sweep, Executor background) {
         this.sweep = sweep;
@@ -23,12 +23,12 @@ final class BackgroundSweeper {
 
     /** Requests a sweep. */
     void request() {
-        if (wanted.compareAndSet(false, true)) {
+        if (requested.compareAndSet(false, true)) {
             try {
                 background.execute(this::finish);
             } catch (RejectedExecutionException e) {
-                left = true;
-                wanted.set(false);
+                rejected = true;
+                requested.set(false);
             }
         }
     }
@@ -37,8 +37,8 @@ final class BackgroundSweeper {
     void finish() {
         running.lock();
         try {
-            if (wanted.getAndSet(false) || left) {
-                left = false;
+            if (requested.getAndSet(false) || rejected) {
+                rejected = false;
                 sweep.run();
             }
         } finally {

@@ -36,31 +36,31 @@ import org.jspecify.annotations.Nullable;
 final class SpaceReclaimer {
     private static final int SPARSE_FRACTION = 4;
     private static final int WASTED_FRACTION = 32;
-    private static final int MOVED_AT_ONCE = 64;
+    private static final int MOVE_BATCH_SIZE = 64;
 
     private final SegmentStore store;
     private final SegmentAppender appender;
-    private final DanglingSlots rot;
+    private final DanglingSlots danglingSlots;
     private final FileDisposer disposer;
     private boolean canPunch = HolePuncher.isPossible(); // used by the sweeping thread only
 
-    SpaceReclaimer(SegmentStore store, EntryReader shelf) {
+    SpaceReclaimer(SegmentStore store, EntryReader reader) {
         this.store = store;
-        this.rot = new DanglingSlots(store, shelf);
+        this.danglingSlots = new DanglingSlots(store, reader);
         this.disposer = new FileDisposer(store);
         this.appender = new SegmentAppender(store);
     }
 
     /** Closed segment with its space on disk. For one thread. */
-    private static final class Sealed {
+    private static final class SealedSegment {
         private final SegmentFile segment;
         private long length;
         private int first;
-        private int behind;
+        private int end;
         private long liveUnits;
         private long disk;
 
-        Sealed(SegmentFile segment, long length) {
+        SealedSegment(SegmentFile segment, long length) {
             this.segment = segment;
             this.length = length;
         }
@@ -88,19 +88,19 @@ final class SpaceReclaimer {
         }
         files.segments().dropGone();
         sealLast(files, tolerated);
-        List<Sealed> sealed = closeAll(files);
+        List<SealedSegment> sealed = closeAll(files);
         IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: these segments get no more entries
-        if (rot.takeOut(files, snapshot)) {
+        if (danglingSlots.takeOut(files, snapshot)) {
             snapshot = IndexSnapshot.of(files.index());
         }
-        for (Sealed each : sealed) {
+        for (SealedSegment each : sealed) {
             measure(each, snapshot);
         }
         if (!disposer.confirms(files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
             return; // the index has entries that this plan lacks: the next sweep makes a new plan
         }
         sealed.removeIf(each -> removeIfEmpty(files, each));
-        for (Sealed each : sealed) {
+        for (SealedSegment each : sealed) {
             shrink(files, each, snapshot);
         }
         compact(files, sealed, snapshot, capacity, tolerated);
@@ -113,13 +113,13 @@ final class SpaceReclaimer {
      * overwrite sound ones.
      */
     private void sealLast(OpenStoreFiles files, long tolerated) throws IOException {
-        long tail = files.state().tail();
-        int last = EntryLocation.segment(tail);
+        long appendPosition = files.state().appendPosition();
+        int last = EntryLocation.segment(appendPosition);
         long live = files.index().unitsIn(last);
-        long dead = (EntryLocation.unit(tail) - 1 - live) * EntryLocation.UNIT;
-        if (tail != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
+        long dead = (EntryLocation.unit(appendPosition) - 1 - live) * EntryLocation.UNIT;
+        if (appendPosition != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
             store.change(locked -> {
-                if (EntryLocation.segment(locked.state().tail()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
+                if (EntryLocation.segment(locked.state().appendPosition()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
                     appender.seal(locked, 0);
                 }
                 return true;
@@ -132,24 +132,24 @@ final class SpaceReclaimer {
      * the lock, the entry may be new.
      */
     private static boolean hasEntryBehindEnd(OpenStoreFiles files, int segment) throws IOException {
-        long end = files.index().endIn(segment);
-        long tail = files.state().tail(); // read after the index: space is reserved before an entry is committed
-        return EntryLocation.segment(tail) == segment && end > EntryLocation.unit(tail);
+        long end = files.index().endOf(segment);
+        long appendPosition = files.state().appendPosition(); // read after the index: space is reserved before an entry is committed
+        return EntryLocation.segment(appendPosition) == segment && end > EntryLocation.unit(appendPosition);
     }
 
     /**
      * Closes every segment but the last, and removes the files of a process that was killed while
      * it replaced the index.
      */
-    private List<Sealed> closeAll(OpenStoreFiles files) throws IOException {
-        List<Sealed> sealed = new ArrayList<>();
+    private List<SealedSegment> closeAll(OpenStoreFiles files) throws IOException {
+        List<SealedSegment> sealed = new ArrayList<>();
         store.change(locked -> {
-            int last = EntryLocation.segment(locked.state().tail());
+            int last = EntryLocation.segment(locked.state().appendPosition());
             FileDisposer.removeOtherIndexes(locked);
             List<Integer> numbers = new ArrayList<>();
-            locked.layout().eachSegment((_, number) -> numbers.add((int) number));
+            locked.layout().forEachSegment((_, number) -> numbers.add((int) number));
             for (int number : numbers) {
-                Sealed each = number == last ? null : close(locked, number);
+                SealedSegment each = number == last ? null : close(locked, number);
                 if (each != null) {
                     sealed.add(each);
                 }
@@ -160,7 +160,7 @@ final class SpaceReclaimer {
         return sealed;
     }
 
-    private static @Nullable Sealed close(OpenStoreFiles files, int number) throws IOException {
+    private static @Nullable SealedSegment close(OpenStoreFiles files, int number) throws IOException {
         try {
             SegmentFile segment = files.segments().get(number);
             long length = Files.size(segment.file());
@@ -171,24 +171,24 @@ final class SpaceReclaimer {
             if (segment.phase() == SegmentFile.Phase.OPEN) {
                 segment.setPhase(SegmentFile.Phase.CLOSED);
             }
-            return new Sealed(segment, length);
+            return new SealedSegment(segment, length);
         } catch (NoSuchFileException e) {
             return null; // removed by another process
         }
     }
 
-    private static void measure(Sealed sealed, IndexSnapshot snapshot) {
+    private static void measure(SealedSegment sealed, IndexSnapshot snapshot) {
         sealed.first = snapshot.firstOf(sealed.segment.number());
-        sealed.behind = snapshot.firstOf(sealed.segment.number() + 1);
+        sealed.end = snapshot.firstOf(sealed.segment.number() + 1);
         sealed.liveUnits = 0;
-        for (int rank = sealed.first; rank < sealed.behind; rank++) {
+        for (int rank = sealed.first; rank < sealed.end; rank++) {
             sealed.liveUnits += snapshot.units(rank);
         }
         sealed.disk = sealed.length;
     }
 
-    private boolean removeIfEmpty(OpenStoreFiles files, Sealed sealed) {
-        if (sealed.behind > sealed.first) {
+    private boolean removeIfEmpty(OpenStoreFiles files, SealedSegment sealed) {
+        if (sealed.end > sealed.first) {
             return false;
         }
         try {
@@ -199,7 +199,7 @@ final class SpaceReclaimer {
         }
     }
 
-    private void remove(OpenStoreFiles files, Sealed sealed) throws IOException {
+    private void remove(OpenStoreFiles files, SealedSegment sealed) throws IOException {
         SegmentFile segment = sealed.segment;
         disposer.markGone(files, segment);
         store.steps().done(StoreStep.MARKED_GONE);
@@ -214,7 +214,7 @@ final class SpaceReclaimer {
         }
         disposer.remove(files, segment);
         store.steps().done(StoreStep.REMOVED);
-        discount(EntryLocation.units(sealed.disk));
+        deduct(EntryLocation.units(sealed.disk));
         files.segments().drop(segment);
     }
 
@@ -222,7 +222,7 @@ final class SpaceReclaimer {
      * Deducts reclaimed units at once, so that no store finds the directory full meanwhile; the
      * count at the end is exact.
      */
-    private void discount(long units) throws IOException {
+    private void deduct(long units) throws IOException {
         try {
             store.change(locked -> {
                 StatePage state = locked.state();
@@ -238,8 +238,8 @@ final class SpaceReclaimer {
      * Truncates a segment after its last entry, and punches holes between the others unless that
      * was done since an entry was last removed.
      */
-    private void shrink(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot) throws IOException {
-        SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.behind, sealed.length);
+    private void shrink(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot) throws IOException {
+        SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.end, sealed.length);
         if (holes.end() < sealed.length) {
             disposer.cut(files, sealed.segment, holes.end());
             sealed.length = holes.end();
@@ -266,16 +266,16 @@ final class SpaceReclaimer {
      * Copies entries out of segments until little enough is wasted: sparse segments always, others
      * in descending order of waste.
      */
-    private void compact(OpenStoreFiles files, List<Sealed> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
+    private void compact(OpenStoreFiles files, List<SealedSegment> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
             throws IOException {
-        long disk = EntryLocation.unit(files.state().tail()) * EntryLocation.UNIT;
-        for (Sealed each : sealed) {
+        long disk = EntryLocation.unit(files.state().appendPosition()) * EntryLocation.UNIT;
+        for (SealedSegment each : sealed) {
             disk += each.disk;
         }
-        List<Sealed> worstFirst = new ArrayList<>(sealed);
+        List<SealedSegment> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
         long wanted = tolerated == 0 ? 0 : capacity - tolerated;
-        for (Sealed each : worstFirst) {
+        for (SealedSegment each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
             boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;
             if ((isSparse || isWasteful) && move(files, each, snapshot, capacity) && disposer.confirmsEmpty(files, each.segment)) {
@@ -289,15 +289,15 @@ final class SpaceReclaimer {
     /**
      * Copies the entries of a segment to the append position; returns whether none is left in it.
      */
-    private boolean move(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, long capacity) throws IOException {
-        for (int from = sealed.first; from < sealed.behind; from += MOVED_AT_ONCE) {
+    private boolean move(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, long capacity) throws IOException {
+        for (int from = sealed.first; from < sealed.end; from += MOVE_BATCH_SIZE) {
             int first = from;
-            int behind = Math.min(sealed.behind, from + MOVED_AT_ONCE);
-            long[] copies = new long[behind - first];
-            for (int rank = first; rank < behind; rank++) {
+            int end = Math.min(sealed.end, from + MOVE_BATCH_SIZE);
+            long[] copies = new long[end - first];
+            for (int rank = first; rank < end; rank++) {
                 copies[rank - first] = copy(files, sealed, snapshot, rank, capacity);
             }
-            if (!store.change(locked -> lead(locked, snapshot, first, copies))) {
+            if (!store.change(locked -> redirect(locked, snapshot, first, copies))) {
                 return false;
             }
             store.steps().done(StoreStep.MOVED);
@@ -309,7 +309,7 @@ final class SpaceReclaimer {
      * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
      * it need not be moved.
      */
-    private long copy(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
+    private long copy(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
         long location = snapshot.location(rank);
         long length = snapshot.units(rank) * EntryLocation.UNIT;
         long offset = EntryLocation.offset(location);
@@ -326,7 +326,7 @@ final class SpaceReclaimer {
      * Sets the locations of the copies in the index; returns false if one of them is in a segment
      * that was closed since. Under the commit lock.
      */
-    private static boolean lead(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
+    private static boolean redirect(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
         EntryIndex index = files.index();
         boolean all = true;
         for (int i = 0; i < copies.length; i++) {
@@ -340,15 +340,15 @@ final class SpaceReclaimer {
         return all;
     }
 
-    private static boolean count(OpenStoreFiles files, List<Sealed> sealed) throws IOException {
+    private static boolean count(OpenStoreFiles files, List<SealedSegment> sealed) throws IOException {
         long units = 0;
-        int last = EntryLocation.segment(files.state().tail());
-        for (Sealed each : sealed) {
+        int last = EntryLocation.segment(files.state().appendPosition());
+        for (SealedSegment each : sealed) {
             units += EntryLocation.units(each.disk);
         }
         List<Integer> counted = sealed.stream().map(each -> each.segment.number()).toList();
         long[] others = {0};
-        files.layout().eachSegment((file, number) -> {
+        files.layout().forEachSegment((file, number) -> {
             if (number != last && !counted.contains((int) number)) {
                 others[0] += EntryLocation.units(Files.size(file)); // sealed since this sweep began
             }

@@ -47,20 +47,20 @@ public final class EntryIndex {
     private static final int USED = 24;
     private static final int USES_CHUNK = 512;
     private static final long MICROS = 1_000_000;
-    private static final long AHEAD_MICROS = 60 * MICROS;
-    private static final int WRITTEN_AT_ONCE = 1 << 18;
+    private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS;
+    private static final int WRITE_CHUNK_BYTES = 1 << 18;
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final long generation;
     private final ByteBuffer slots;
     private final int mask;
-    private final AtomicReferenceArray<long[]> uses; // recorded, not yet written; a chunk is allocated at its first use
+    private final AtomicReferenceArray<long[]> recordedUses; // recorded, not yet written; a chunk is allocated at its first use
 
     private EntryIndex(long generation, MappedByteBuffer map, int count) {
         this.generation = generation;
         this.slots = map;
         this.mask = count - 1;
-        this.uses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
+        this.recordedUses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
     }
 
     /**
@@ -68,15 +68,15 @@ public final class EntryIndex {
      * not when a slot is written.
      */
     public static EntryIndex create(Path file, long generation, int count) throws IOException {
-        return InterruptGuard.apart(() -> createHere(file, generation, count));
+        return InterruptGuard.inFileThread(() -> doCreate(file, generation, count));
     }
 
-    private static EntryIndex createHere(Path file, long generation, int count) throws IOException {
+    private static EntryIndex doCreate(Path file, long generation, int count) throws IOException {
         try (FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file))) {
             long bytes = (long) count * SLOT_BYTES;
-            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITTEN_AT_ONCE));
+            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITE_CHUNK_BYTES));
             for (long at = 0; at < bytes; ) {
                 at += channel.write(zeros.clear(), at);
             }
@@ -95,10 +95,10 @@ public final class EntryIndex {
      */
     public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.apart(() -> Optional.ofNullable(openHere(file, generation, mode))).orElse(null);
+        return InterruptGuard.inFileThread(() -> Optional.ofNullable(doOpen(file, generation, mode))).orElse(null);
     }
 
-    private static @Nullable EntryIndex openHere(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+    private static @Nullable EntryIndex doOpen(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
                 ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
                 : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
@@ -149,7 +149,7 @@ public final class EntryIndex {
      * Returns the unit after the last entry in the segment, or 0 if the segment has none. Scans all
      * slots.
      */
-    public long endIn(int segment) {
+    public long endOf(int segment) {
         long end = 0;
         for (int slot = 0; slot < count(); slot++) {
             long location = location(slot);
@@ -233,7 +233,7 @@ public final class EntryIndex {
             if (before == 0 || location(slot) == 0) {
                 set(slot, EXTENT, storedSeconds << Integer.SIZE | units);
                 set(slot, USED, usedMicros);
-                forget(slot);
+                discardUse(slot);
                 set(slot, TAG, tag);
                 set(slot, LOCATION, location);
                 return before == 0 ? 1 : 0;
@@ -276,11 +276,11 @@ public final class EntryIndex {
     /**
      * Records a use of the entry; {@link #writeUses} writes it. Lock-free; writes no mapped memory.
      */
-    public void noteUse(int slot, long micros) {
-        long[] chunk = uses.get(slot / USES_CHUNK);
+    public void recordUse(int slot, long micros) {
+        long[] chunk = recordedUses.get(slot / USES_CHUNK);
         if (chunk == null) {
-            uses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
-            chunk = uses.get(slot / USES_CHUNK);
+            recordedUses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
+            chunk = recordedUses.get(slot / USES_CHUNK);
         }
         chunk[slot % USES_CHUNK] = micros; // racing threads write about the same time
     }
@@ -289,7 +289,7 @@ public final class EntryIndex {
     public void writeUses(long nowMicros) {
         eachUse((slot, micros) -> {
             long known = usedMicros(slot);
-            if (known < micros || isOfWrongClock(known, nowMicros)) {
+            if (known < micros || isFromWrongClock(known, nowMicros)) {
                 set(slot, USED, micros);
             }
         });
@@ -299,31 +299,31 @@ public final class EntryIndex {
      * Returns whether a time of the slot comes from a wrong clock: more than 60 s in the future, or
      * negative.
      */
-    public boolean hasWrongStamp(int slot, long nowMicros) {
-        return location(slot) != 0 && (isOfWrongClock(usedMicros(slot), nowMicros) || isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros));
+    public boolean hasWrongTime(int slot, long nowMicros) {
+        return location(slot) != 0 && (isFromWrongClock(usedMicros(slot), nowMicros) || isFromWrongClock(storedSeconds(slot) * MICROS, nowMicros));
     }
 
     /** Sets the wrong times of a slot to {@code micros}. Under the commit lock. */
-    public void correctStamps(int slot, long nowMicros, long micros) {
-        if (isOfWrongClock(usedMicros(slot), nowMicros)) {
+    public void correctTimes(int slot, long nowMicros, long micros) {
+        if (isFromWrongClock(usedMicros(slot), nowMicros)) {
             set(slot, USED, micros);
         }
-        if (isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
+        if (isFromWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
             set(slot, EXTENT, ((micros / MICROS) << Integer.SIZE) | units(slot));
         }
     }
 
     /** The tolerance covers uses that others recorded after this process read its clock. */
-    private static boolean isOfWrongClock(long micros, long nowMicros) {
-        return micros < 0 || micros > nowMicros + AHEAD_MICROS;
+    private static boolean isFromWrongClock(long micros, long nowMicros) {
+        return micros < 0 || micros > nowMicros + CLOCK_TOLERANCE_MICROS;
     }
 
     /** Transfers the recorded uses to {@code successor}. */
-    void handUsesTo(EntryIndex successor) {
+    void transferUsesTo(EntryIndex successor) {
         eachUse((slot, micros) -> {
             int same = successor.find(tagOf(slot), location(slot));
             if (same >= 0) {
-                successor.noteUse(same, micros);
+                successor.recordUse(same, micros);
             }
         });
     }
@@ -343,8 +343,8 @@ public final class EntryIndex {
     }
 
     private void eachUse(UseVisitor visitor) {
-        for (int i = 0; i < uses.length(); i++) {
-            long[] chunk = uses.get(i);
+        for (int i = 0; i < recordedUses.length(); i++) {
+            long[] chunk = recordedUses.get(i);
             for (int j = 0; chunk != null && j < chunk.length; j++) {
                 if (chunk[j] != 0) {
                     visitor.visit(i * USES_CHUNK + j, chunk[j]);
@@ -354,8 +354,8 @@ public final class EntryIndex {
         }
     }
 
-    private void forget(int slot) {
-        long[] chunk = uses.get(slot / USES_CHUNK);
+    private void discardUse(int slot) {
+        long[] chunk = recordedUses.get(slot / USES_CHUNK);
         if (chunk != null) {
             chunk[slot % USES_CHUNK] = 0;
         }

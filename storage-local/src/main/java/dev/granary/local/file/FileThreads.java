@@ -32,7 +32,7 @@ public final class FileThreads {
     }
 
     /** Returns whether {@code thread} belongs to this pool. */
-    static boolean isOne(Thread thread) {
+    static boolean isFileThread(Thread thread) {
         return thread instanceof FileThread;
     }
 }

@@ -32,8 +32,8 @@ public final class InterruptGuard implements AutoCloseable {
      *
      * @throws IOException if {@code work} throws it, or if the system cannot create a thread
      */
-    static <T> T apart(FileWork<T> work) throws IOException {
-        if (FileThreads.isOne(Thread.currentThread())) {
+    static <T> T inFileThread(FileWork<T> work) throws IOException {
+        if (FileThreads.isFileThread(Thread.currentThread())) {
             return work.call();
         }
         FutureTask<T> task = new FutureTask<>(work);

@@ -28,7 +28,7 @@ public final class OpenStoreFiles {
      * index that it names.
      */
     public static OpenStoreFiles openForWriting(StoreLayout layout) throws IOException {
-        return InterruptGuard.apart(() -> {
+        return InterruptGuard.inFileThread(() -> {
             OpenStoreFiles files = new OpenStoreFiles(layout, StatePage.openForWriting(layout.state()));
             files.openNamedIndex();
             return files;
@@ -84,7 +84,7 @@ public final class OpenStoreFiles {
                 if (opened == null) {
                     throw new NoSuchFileException(layout.index(generation).toString(), null, "empty");
                 }
-                use(opened);
+                switchTo(opened);
                 return opened;
             } catch (NoSuchFileException e) {
                 if (attempt == ATTEMPTS || state.get(StatePage.GENERATION) == generation) {
@@ -95,16 +95,16 @@ public final class OpenStoreFiles {
     }
 
     /** Switches to another index, and transfers the uses that are not yet written. */
-    public synchronized void use(EntryIndex successor) {
+    public synchronized void switchTo(EntryIndex successor) {
         EntryIndex before = index;
         if (before != null) {
-            before.handUsesTo(successor);
+            before.transferUsesTo(successor);
         }
         index = successor;
     }
 
     /** Discards all mappings after a file was truncated; the next lookup maps the files anew. */
-    public synchronized void forget() throws IOException {
+    public synchronized void discardMappings() throws IOException {
         index = null;
         segments.close();
         boolean _ = state.restore(layout.state()); // if it is another file now, the next change opens that

@@ -51,7 +51,7 @@ public final class SegmentFile {
     private static final int NUMBER = 8;
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
-    private static final int WRITTEN_AT_ONCE = 128 << 10;
+    private static final int WRITE_CHUNK_BYTES = 128 << 10;
     private static final int ATTEMPTS = 5;
 
     private final int number;
@@ -79,10 +79,10 @@ public final class SegmentFile {
 
     /** Creates a segment of a fixed length, without allocating its blocks. */
     static SegmentFile create(Path file, int number, long length) throws IOException {
-        return InterruptGuard.apart(() -> createHere(file, number, length));
+        return InterruptGuard.inFileThread(() -> doCreate(file, number, length));
     }
 
-    private static SegmentFile createHere(Path file, int number, long length) throws IOException {
+    private static SegmentFile doCreate(Path file, int number, long length) throws IOException {
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
@@ -109,10 +109,10 @@ public final class SegmentFile {
     /** Opens a segment for reading. */
     static SegmentFile open(Path file, int number) throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.apart(() -> openHere(file, number));
+        return InterruptGuard.inFileThread(() -> doOpen(file, number));
     }
 
-    private static SegmentFile openHere(Path file, int number) throws IOException {
+    private static SegmentFile doOpen(Path file, int number) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             for (int attempt = 1; ; attempt++) {
                 long length = Math.min(channel.size(), Integer.MAX_VALUE);
@@ -185,14 +185,14 @@ public final class SegmentFile {
      * @throws IOException if the disk fails, or there is no memory
      */
     public MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
-        long there = Math.clamp(bytes.byteSize() - offset, 0, length);
+        long available = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
-            Arena taken = memory == null ? Arena.ofAuto() : memory;
-            return taken.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
+            Arena arena = memory == null ? Arena.ofAuto() : memory;
+            return arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
         } catch (InternalError e) {
-            throw isShorterThan(offset + there) ? new CutException(file, e) : new IOException(file + " could not be read", e);
+            throw isShorterThan(offset + available) ? new CutException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
-            throw new IOException("no off-heap memory for " + there + " bytes of " + file, e);
+            throw new IOException("no off-heap memory for " + available + " bytes of " + file, e);
         }
     }
 
@@ -249,7 +249,7 @@ public final class SegmentFile {
         onChannel(channel -> {
             ByteBuffer rest = from.duplicate();
             while (rest.position() < from.limit()) {
-                rest.limit(Math.min(from.limit(), rest.position() + WRITTEN_AT_ONCE)); // heap bytes are copied once more: small chunks stay in the CPU cache
+                rest.limit(Math.min(from.limit(), rest.position() + WRITE_CHUNK_BYTES)); // heap bytes are copied once more: small chunks stay in the CPU cache
                 channel.write(rest, offset + rest.position() - from.position());
             }
         });
@@ -268,7 +268,7 @@ public final class SegmentFile {
         try (InterruptGuard _ = new InterruptGuard()) {
             action.on(writable());
         } catch (ClosedChannelException e) {
-            SegmentFile _ = InterruptGuard.apart(() -> onOwnChannel(action));
+            SegmentFile _ = InterruptGuard.inFileThread(() -> onOwnChannel(action));
         }
     }
 

@@ -30,23 +30,23 @@ public final class SegmentHoles {
      * Returns the holes between the entries with the ranks {@code first} to {@code behind}
      * (exclusive), in a segment of {@code length} bytes.
      */
-    public static SegmentHoles between(IndexSnapshot snapshot, int first, int behind, long length) {
-        long[] holes = new long[2 * (behind - first + 1)];
+    public static SegmentHoles between(IndexSnapshot snapshot, int first, int endRank, long length) {
+        long[] holes = new long[2 * (endRank - first + 1)];
         int count = 0;
         long covered = BLOCK; // the header's block is kept
         long blocks = BLOCK;
         long end = EntryLocation.UNIT;
-        for (int rank = first; rank < behind; rank++) {
+        for (int rank = first; rank < endRank; rank++) {
             long from = EntryLocation.offset(snapshot.location(rank));
             long to = Math.min(length, from + snapshot.units(rank) * EntryLocation.UNIT);
             long firstBlock = from / BLOCK * BLOCK;
-            long behindLast = (to + BLOCK - 1) / BLOCK * BLOCK;
+            long afterLast = (to + BLOCK - 1) / BLOCK * BLOCK;
             if (firstBlock > covered) {
                 holes[2 * count] = covered;
                 holes[2 * count++ + 1] = firstBlock - covered;
             }
-            blocks += Math.max(0, behindLast - Math.max(covered, firstBlock));
-            covered = Math.max(covered, behindLast);
+            blocks += Math.max(0, afterLast - Math.max(covered, firstBlock));
+            covered = Math.max(covered, afterLast);
             end = Math.max(end, to);
         }
         return new SegmentHoles(holes, count, end, Math.min(blocks, Math.max(end, EntryLocation.UNIT)));

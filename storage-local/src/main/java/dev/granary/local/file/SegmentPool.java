@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Pool of the segments that this process has mapped, each at its first use. Thread-safe. */
 public final class SegmentPool {
-    private static final int NEAR = 256;
+    private static final int RECENT = 256;
 
     private final StoreLayout layout;
     private final Map<Integer, SegmentFile> mapped = new ConcurrentHashMap<>();
-    private final AtomicReferenceArray<@Nullable SegmentFile> near = new AtomicReferenceArray<>(NEAR); // saves lookups the map and its boxed keys
+    private final AtomicReferenceArray<@Nullable SegmentFile> recent = new AtomicReferenceArray<>(RECENT); // saves lookups the map and its boxed keys
 
     SegmentPool(StoreLayout layout) {
         this.layout = layout;
@@ -29,7 +29,7 @@ public final class SegmentPool {
      * @throws IOException if it cannot be opened
      */
     public SegmentFile get(int number) throws IOException {
-        SegmentFile known = near.get(number % NEAR);
+        SegmentFile known = recent.get(number % RECENT);
         return known != null && known.number() == number ? known : find(number);
     }
 
@@ -40,14 +40,14 @@ public final class SegmentPool {
             SegmentFile first = mapped.putIfAbsent(number, segment);
             segment = first == null ? segment : first;
         }
-        near.set(number % NEAR, segment);
+        recent.set(number % RECENT, segment);
         return segment;
     }
 
     public SegmentFile create(int number, long length) throws IOException {
         SegmentFile segment = SegmentFile.create(layout.segment(number), number, length);
         mapped.put(number, segment);
-        near.set(number % NEAR, segment);
+        recent.set(number % RECENT, segment);
         return segment;
     }
 
@@ -55,7 +55,7 @@ public final class SegmentPool {
      * Closes a segment, whose file may be removed. Lookups that use it continue with the mapping.
      */
     public void drop(SegmentFile segment) {
-        near.compareAndSet(segment.number() % NEAR, segment, null);
+        recent.compareAndSet(segment.number() % RECENT, segment, null);
         mapped.remove(segment.number(), segment);
         segment.close();
     }

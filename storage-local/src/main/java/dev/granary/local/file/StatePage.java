@@ -27,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  * position, the counts and the recovery journal. Locks on its file are the commit lock and the
  * sweep lock.
  *
- * <p>All its content can be recovered from the other files ({@link StoreRecovery}). {@link
- * #APPEND_POSITION} is exchanged without a lock; all other words change under the commit lock.
+ * <p>All its content can be recovered from the other files ({@link StoreRecovery}).
+ * {@link #APPEND_POSITION} is exchanged without a lock; all other words change under the commit
+ * lock.
  */
 public final class StatePage implements AutoCloseable {
     /** Length of the file in bytes. */
@@ -41,26 +42,26 @@ public final class StatePage implements AutoCloseable {
     public static final int MARK = 0;
     public static final int GENERATION = 8;
     public static final int REPLACEMENTS = 16; // incremented before a replaced entry is removed; a lookup without a hit compares it
-    public static final int TAIL = 128;
+    public static final int APPEND_POSITION = 128;
     public static final int NEXT_SEGMENT = 256;
     public static final int LIVE_UNITS = 264;
     public static final int LIVE_ENTRIES = 272;
     public static final int OCCUPIED_SLOTS = 280;
     public static final int SEALED_UNITS = 288;
-    public static final int CHANGING = 296;
+    public static final int CHANGE_IN_PROGRESS = 296;
     public static final int BOOT = 304;
     public static final int INDEX_SLOTS = 312;
 
     // Recovery journal, by which the next process completes a replacement: location and tag of the
     // new entry, locations of the replaced ones.
-    public static final int ENTERING = 320;
-    public static final int ENTERING_TAG = 328;
+    public static final int COMMIT_LOCATION = 320;
+    public static final int COMMIT_TAG = 328;
     public static final int CHANGES = 336;
-    public static final int REPLACED = 384;
-    public static final int REPLACED_AT_MOST = 8;
+    public static final int COMMIT_REPLACES = 384;
+    public static final int MAX_REPLACED = 8;
 
     /** Upper limit of a count of units; as bytes it fits a {@code long}. */
-    public static final long MOST_UNITS = 1L << 50;
+    public static final long MAX_UNITS = 1L << 50;
 
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
@@ -85,8 +86,8 @@ public final class StatePage implements AutoCloseable {
      * @throws java.nio.file.FileSystemException if something other than a file has its name
      */
     public static StatePage openForWriting(Path file) throws IOException {
-        StoreLayout.requireNothingElse(file);
-        return InterruptGuard.apart(() -> create(file));
+        StoreLayout.requireFileOrNothing(file);
+        return InterruptGuard.inFileThread(() -> create(file));
     }
 
     private static StatePage create(Path file) throws IOException {
@@ -132,15 +133,15 @@ public final class StatePage implements AutoCloseable {
             return false;
         }
         if (writable && attributes.size() < BYTES) {
-            InterruptGuard.apart(() -> fill(channel));
+            InterruptGuard.inFileThread(() -> fill(channel));
         }
         return true;
     }
 
     /** Opens an existing page for reading only; returns null if the file is too short. */
     public static @Nullable StatePage openForReading(Path file) throws IOException {
-        StoreLayout.requireNothingElse(file);
-        return InterruptGuard.apart(() -> Optional.ofNullable(read(file))).orElse(null);
+        StoreLayout.requireFileOrNothing(file);
+        return InterruptGuard.inFileThread(() -> Optional.ofNullable(read(file))).orElse(null);
     }
 
     private static @Nullable StatePage read(Path file) throws IOException {
@@ -160,7 +161,7 @@ public final class StatePage implements AutoCloseable {
     }
 
     /** Returns whether {@code file} is still the file of this page. */
-    public boolean isStill(Path file) throws IOException {
+    public boolean isBackedBy(Path file) throws IOException {
         try {
             return identity(attributes(file)).equals(key);
         } catch (NoSuchFileException e) {
@@ -192,25 +193,25 @@ public final class StatePage implements AutoCloseable {
         set(word, get(word) + value);
     }
 
-    public boolean exchange(int word, long expected, long value) {
+    public boolean compareAndSet(int word, long expected, long value) {
         return WORDS.compareAndSet((ByteBuffer) page, word, expected, value);
     }
 
     /** Returns the append position as a location, or 0 if it is unknown. */
-    public long tail() {
-        return EntryLocation.withoutCheck(get(TAIL));
+    public long appendPosition() {
+        return EntryLocation.withoutCheck(get(APPEND_POSITION));
     }
 
     /**
      * Returns the units on disk: those of sealed segments and the written part of the last segment.
      */
     public long diskUnits() {
-        return count(SEALED_UNITS) + EntryLocation.unit(tail());
+        return count(SEALED_UNITS) + EntryLocation.unit(appendPosition());
     }
 
     /** Returns a count of units; a damaged one is clamped to the possible range. */
     public long count(int word) {
-        return Math.clamp(get(word), 0, MOST_UNITS);
+        return Math.clamp(get(word), 0, MAX_UNITS);
     }
 
     /** Tries to acquire the commit lock; returns null if another process holds it. */

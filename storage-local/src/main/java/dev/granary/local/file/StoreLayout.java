@@ -15,8 +15,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names of the files in the directory: {@code v2/state} is the state page, {@code
- * v2/index-<generation>} the index, {@code v2/segments/<number>} a segment. Numbers are
+ * Names of the files in the directory: {@code v2/state} is the state page,
+ * {@code v2/index-<generation>} the index, {@code v2/segments/<number>} a segment. Numbers are
  * hexadecimal. Files with other names are foreign.
  */
 public final class StoreLayout {
@@ -112,9 +112,9 @@ public final class StoreLayout {
      * @throws FileSystemException if there is something other than a file
      * @throws IOException if the system reports another error
      */
-    public static void requireNothingElse(Path file) throws IOException {
-        BasicFileAttributes there = attributes(file);
-        if (there != null && !there.isRegularFile()) {
+    public static void requireFileOrNothing(Path file) throws IOException {
+        BasicFileAttributes attributes = attributes(file);
+        if (attributes != null && !attributes.isRegularFile()) {
             throw new FileSystemException(file.toString(), null, "not a file; remove it");
         }
     }
@@ -126,8 +126,8 @@ public final class StoreLayout {
      * @throws IOException if the system reports another error
      */
     public static void requireDirectoryOrNothing(Path directory) throws IOException {
-        BasicFileAttributes there = attributes(directory);
-        if (there != null && !there.isDirectory()) {
+        BasicFileAttributes attributes = attributes(directory);
+        if (attributes != null && !attributes.isDirectory()) {
             throw new FileSystemException(directory.toString(), null, "not a directory; remove it");
         }
     }
@@ -137,13 +137,13 @@ public final class StoreLayout {
      *
      * @throws IOException if the system reports another error than its absence
      */
-    public static boolean isThere(Path path) throws IOException {
+    public static boolean exists(Path path) throws IOException {
         return Files.exists(path) || attributes(path) != null; // the first costs a third, but returns false for every error and dangling link
     }
 
     private static boolean isFile(Path path) throws IOException {
-        BasicFileAttributes there = attributes(path);
-        return there != null && there.isRegularFile();
+        BasicFileAttributes attributes = attributes(path);
+        return attributes != null && attributes.isRegularFile();
     }
 
     /**
@@ -165,17 +165,17 @@ public final class StoreLayout {
     }
 
     /** Visits the files of all indexes. */
-    public void eachIndex(NumberedVisitor visitor) throws IOException {
-        eachNumbered(root, StoreLayout::generation, visitor);
+    public void forEachIndex(NumberedVisitor visitor) throws IOException {
+        forEachNumbered(root, StoreLayout::generation, visitor);
     }
 
     /** Visits the files of all segments. */
-    public void eachSegment(NumberedVisitor visitor) throws IOException {
-        eachNumbered(segments, StoreLayout::segmentNumber, visitor);
+    public void forEachSegment(NumberedVisitor visitor) throws IOException {
+        forEachNumbered(segments, StoreLayout::segmentNumber, visitor);
     }
 
-    private static void eachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
-        each(directory, path -> {
+    private static void forEachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
+        forEachChild(directory, path -> {
             OptionalLong known = number.apply(path);
             if (known.isPresent() && isFile(path)) {
                 visitor.visit(path, known.getAsLong());
@@ -190,9 +190,9 @@ public final class StoreLayout {
     }
 
     /** Visits the children of {@code directory}; a missing directory, a file or a link has none. */
-    public static void each(Path directory, PathVisitor visitor) throws IOException {
-        BasicFileAttributes there = attributes(directory);
-        if (there == null || !there.isDirectory()) {
+    public static void forEachChild(Path directory, PathVisitor visitor) throws IOException {
+        BasicFileAttributes attributes = attributes(directory);
+        if (attributes == null || !attributes.isDirectory()) {
             return;
         }
         try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {

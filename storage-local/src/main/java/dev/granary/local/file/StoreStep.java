@@ -5,7 +5,7 @@ public enum StoreStep {
     /** The file of a new segment exists; nothing refers to it. */
     SEGMENT_CREATED,
     /** New entries go to the new segment; the old one is not yet truncated. */
-    TAIL_MOVED,
+    APPEND_POSITION_MOVED,
     /** Space for an entry is reserved. */
     RESERVED,
     /** Another part of the entry is written. */

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class BoundedWait implements AutoCloseable {
     private final long start = System.nanoTime();
     private final long nanos;
-    private final RemainingTime patience;
+    private final RemainingTime remaining;
     private boolean interrupted;
     private boolean ended;
 
@@ -23,16 +23,16 @@ public final class BoundedWait implements AutoCloseable {
      * Begins a wait of at most the time left in {@code remaining}, from which its duration is
      * deducted when it ends.
      */
-    public BoundedWait(RemainingTime patience) {
-        this.nanos = patience.left();
-        this.patience = patience;
+    public BoundedWait(RemainingTime remaining) {
+        this.nanos = remaining.nanos();
+        this.remaining = remaining;
     }
 
     /** Ends the measured wait; later time is not deducted. */
     void end() {
         if (!ended) {
             ended = true;
-            patience.spend(System.nanoTime() - start);
+            remaining.deduct(System.nanoTime() - start);
         }
     }
 

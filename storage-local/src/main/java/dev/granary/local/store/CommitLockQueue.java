@@ -12,20 +12,20 @@ import org.jspecify.annotations.Nullable;
  * Queue for the commit lock: threads of this process are queued in order of arrival, and the first
  * of them requests the lock that processes share. Thread-safe.
  *
- * <p>The lock is mostly held for microseconds, so it is tried a few times before a {@link
- * CommitLockRequest} waits for it. With 64 processes, further polling would starve the lock's
- * holder of processor time.
+ * <p>The lock is mostly held for microseconds, so it is tried a few times before a
+ * {@link CommitLockRequest} waits for it. With 64 processes, further polling would starve the
+ * lock's holder of processor time.
  */
 public final class CommitLockQueue {
     private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(160);
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long NOWHERE = Long.MIN_VALUE;
+    private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long NEVER = Long.MIN_VALUE;
 
     private final ReentrantLock turn = new ReentrantLock(true);
     private final AtomicLong turns = new AtomicLong();
     private @Nullable CommitLockRequest request; // guarded by turn
-    private volatile long standsAt = NOWHERE; // count of changes at which a holder was found stalled
+    private volatile long stalledAt = NEVER; // count of changes at which a holder was found stalled
 
     /** Thrown if the lock was not acquired in time. */
     public static final class BusyException extends IOException {
@@ -47,7 +47,7 @@ public final class CommitLockQueue {
      *
      * @throws BusyException if the turn does not come within {@code wait}
      */
-    Turn enter(BoundedWait wait) throws BusyException {
+    Turn awaitTurn(BoundedWait wait) throws BusyException {
         long before = turns.get();
         if (!wait.until(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS))) {
             throw new BusyException("the local store is busy: " + (turns.get() - before) + " changes of this process ended within "
@@ -64,22 +64,22 @@ public final class CommitLockQueue {
      * turn.
      *
      * @param wait wait with the caller's deadline
-     * @param stillNanos time in nanoseconds after which a holder without progress counts as
+     * @param stallNanos time in nanoseconds after which a holder without progress counts as
      *     stalled; this wait then ends, and later callers do not wait
      * @throws BusyException if the lock is not acquired in time
      */
-    FileLock lock(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
+    FileLock lock(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
         FileLock lock = tryLock(state);
-        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownToStandStill(state); pause *= 2) {
+        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownStalled(state); pause *= 2) {
             wait.pause(pause);
             lock = tryLock(state);
         }
-        return counted(state, lock == null ? request(state, wait, stillNanos) : lock);
+        return countChange(state, lock == null ? request(state, wait, stallNanos) : lock);
     }
 
-    private FileLock counted(StatePage state, FileLock lock) {
+    private FileLock countChange(StatePage state, FileLock lock) {
         state.add(StatePage.CHANGES, 1);
-        standsAt = NOWHERE;
+        stalledAt = NEVER;
         return lock;
     }
 
@@ -88,30 +88,30 @@ public final class CommitLockQueue {
         return open != null && open.isFor(state) ? null : state.tryCommitLock();
     }
 
-    private boolean isKnownToStandStill(StatePage state) {
-        return state.get(StatePage.CHANGES) == standsAt;
+    private boolean isKnownStalled(StatePage state) {
+        return state.get(StatePage.CHANGES) == stalledAt;
     }
 
-    private FileLock request(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
-        if (isKnownToStandStill(state)) {
+    private FileLock request(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
+        if (isKnownStalled(state)) {
             throw new BusyException("another process holds the lock of the local store without progress");
         }
-        CommitLockRequest asked = requestFor(state);
+        CommitLockRequest pending = requestFor(state);
         long first = state.get(StatePage.CHANGES);
-        LockHolderWatch watch = new LockHolderWatch(first, System.nanoTime(), stillNanos);
+        LockHolderWatch watch = new LockHolderWatch(first, System.nanoTime(), stallNanos);
         while (true) {
-            boolean done = wait.until(nanos -> asked.await(Math.min(nanos, LOOK_NANOS)));
+            boolean done = wait.until(nanos -> pending.await(Math.min(nanos, POLL_NANOS)));
             long now = state.get(StatePage.CHANGES);
-            watch.look(now, System.nanoTime());
-            boolean stands = watch.hasStood(wait);
-            FileLock lock = done || stands || wait.isOver() ? asked.take() : null;
+            watch.observe(now, System.nanoTime());
+            boolean stalled = watch.isStalled(wait);
+            FileLock lock = done || stalled || wait.isOver() ? pending.take() : null;
             if (lock != null) {
                 return lock;
             }
-            if (stands) {
-                standsAt = now;
+            if (stalled) {
+                stalledAt = now;
                 throw new BusyException("another process has held the lock of the local store for "
-                        + TimeUnit.NANOSECONDS.toMillis(watch.stillNanos()) + " ms without progress");
+                        + TimeUnit.NANOSECONDS.toMillis(watch.stallNanos()) + " ms without progress");
             }
             if (wait.isOver()) {
                 throw new BusyException("the local store is busy: other processes began " + (now - first) + " changes within "
@@ -122,7 +122,7 @@ public final class CommitLockQueue {
 
     private CommitLockRequest requestFor(StatePage state) {
         CommitLockRequest open = request;
-        if (open == null || !open.isFor(state) || !open.want()) {
+        if (open == null || !open.isFor(state) || !open.markWanted()) {
             open = CommitLockRequest.begin(state);
             request = open;
         }

@@ -35,12 +35,12 @@ final class CommitLockRequest {
     }
 
     /** Returns whether the request is in progress for the lock of this state page. */
-    synchronized boolean isFor(StatePage asked) {
-        return state == asked && done.getCount() > 0;
+    synchronized boolean isFor(StatePage candidate) {
+        return state == candidate && done.getCount() > 0;
     }
 
     /** Marks the lock as wanted; returns false if the request has ended. */
-    synchronized boolean want() {
+    synchronized boolean markWanted() {
         wanted = true;
         return done.getCount() > 0;
     }
@@ -54,7 +54,7 @@ final class CommitLockRequest {
 
     /**
      * Returns the lock, which the caller then owns. Returns null if it is not granted yet; the
-     * request is then unwanted until {@link #want()}.
+     * request is then unwanted until {@link #markWanted()}.
      *
      * @throws IOException if the request failed
      */
@@ -63,26 +63,26 @@ final class CommitLockRequest {
         if (thrown != null) {
             throw new IOException("the lock of the local store cannot be acquired: " + thrown, thrown);
         }
-        FileLock taken = lock;
+        FileLock granted = lock;
         lock = null;
         wanted = false;
-        return taken;
+        return granted;
     }
 
     private void run() {
         try {
-            FileLock got = ask();
-            while (got == null && isWanted()) {
+            FileLock acquired = acquire();
+            while (acquired == null && isWanted()) {
                 LockSupport.parkNanos(PAUSE_NANOS);
-                got = ask();
+                acquired = acquire();
             }
-            accept(got);
+            accept(acquired);
         } catch (IOException | RuntimeException | Error e) {
             fail(e);
         }
     }
 
-    private @Nullable FileLock ask() throws IOException {
+    private @Nullable FileLock acquire() throws IOException {
         try {
             return state.commitLock();
         } catch (OverlappingFileLockException e) {
@@ -94,12 +94,12 @@ final class CommitLockRequest {
         return wanted;
     }
 
-    private synchronized void accept(@Nullable FileLock got) throws IOException {
+    private synchronized void accept(@Nullable FileLock acquired) throws IOException {
         try {
             if (wanted) {
-                lock = got;
-            } else if (got != null) {
-                got.close();
+                lock = acquired;
+            } else if (acquired != null) {
+                acquired.close();
             }
         } finally {
             done.countDown();

@@ -30,16 +30,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EntryReader {
     private static final int ATTEMPTS = 4;
-    private static final int MICROS = 1000; // in a millisecond
+    private static final int MICROS_PER_MILLI = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
-    private static final LoadResult.Damaged GONE = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
-    private static final LoadResult.Damaged CUT = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment was truncated while it was read");
-    private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(DamageKind.CORRUPT, "its location in the index is invalid");
+    private static final LoadResult.Damaged MISSING = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
+    private static final LoadResult.Damaged TRUNCATED_SEGMENT = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment was truncated while it was read");
+    private static final LoadResult.Damaged INVALID_LOCATION = new LoadResult.Damaged(DamageKind.CORRUPT, "its location in the index is invalid");
 
-    private final Function<Id, Sha256> naming;
+    private final Function<Id, Sha256> hashing;
 
-    public EntryReader(Function<Id, Sha256> naming) {
-        this.naming = naming;
+    public EntryReader(Function<Id, Sha256> hashing) {
+        this.hashing = hashing;
     }
 
     /**
@@ -50,12 +50,12 @@ public final class EntryReader {
      * @param location the location of the entry
      * @param result the outcome of reading that location
      */
-    public record Place(@Nullable EntryIndex index, int slot, long location, LoadResult result) {
-        public static final Place NONE = new Place(null, -1, 0, LoadResult.ABSENT);
+    public record LocatedEntry(@Nullable EntryIndex index, int slot, long location, LoadResult result) {
+        public static final LocatedEntry NONE = new LocatedEntry(null, -1, 0, LoadResult.ABSENT);
     }
 
     long tag(Id id) {
-        return EntryIndex.tag(naming.apply(id).prefix());
+        return EntryIndex.tag(hashing.apply(id).prefix());
     }
 
     /**
@@ -65,7 +65,7 @@ public final class EntryReader {
      *
      * @throws IOException if the store cannot be read
      */
-    public Place find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
+    public LocatedEntry find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
         return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, VerificationLevel.CHECKSUMS),
                 damaged -> damaged.damage() != DamageKind.WRONG_KEY, id);
     }
@@ -74,24 +74,24 @@ public final class EntryReader {
         LoadResult decode(MemorySegment bytes);
     }
 
-    private Place find(OpenStoreFiles files, long tag, EntryIndex first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isMine,
+    private LocatedEntry find(OpenStoreFiles files, long tag, EntryIndex first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isOfId,
             @Nullable Id id) throws IOException {
         EntryIndex index = first;
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             long replacements = files.state().get(StatePage.REPLACEMENTS);
-            Place damaged = Place.NONE;
+            LocatedEntry damaged = LocatedEntry.NONE;
             boolean changed = false;
             for (int probe = index.next(tag, 0); probe >= 0 && !changed; probe = index.next(tag, probe + 1)) {
                 int slot = index.slot(tag, probe);
                 long location = index.location(slot);
                 LoadResult result = location == 0 ? LoadResult.ABSENT : read(files, location, index.units(slot), memory, decoder);
                 if (result instanceof LoadResult.Hit) {
-                    return new Place(index, slot, location, result);
+                    return new LocatedEntry(index, slot, location, result);
                 }
                 changed = index.location(slot) != location || index.tagOf(slot) != tag || files.index() != index;
                 if (!changed && result instanceof LoadResult.Damaged bad && damaged.slot() < 0
-                        && (isMine.test(bad) || !isAnothers(files, index, slot, id, memory))) {
-                    damaged = new Place(index, slot, location, result);
+                        && (isOfId.test(bad) || !isOfAnotherId(files, index, slot, id, memory))) {
+                    damaged = new LocatedEntry(index, slot, location, result);
                 }
             }
             if (!changed && (damaged.slot() >= 0 || files.state().get(StatePage.REPLACEMENTS) == replacements)) {
@@ -99,26 +99,26 @@ public final class EntryReader {
             }
             index = files.index();
         }
-        return Place.NONE; // changed at each attempt: not present now
+        return LocatedEntry.NONE; // changed at each attempt: not present now
     }
 
     /** Reads the bytes at a location and decodes them. */
     private static LoadResult read(OpenStoreFiles files, long location, long units, @Nullable Arena memory, Decoder decoder) throws IOException {
         if (!EntryLocation.isLocation(location)) {
-            return NOWHERE;
+            return INVALID_LOCATION;
         }
         SegmentFile segment;
         try {
             segment = files.segments().get(EntryLocation.segment(location));
         } catch (NoSuchFileException e) {
-            return GONE;
+            return MISSING;
         }
         long offset = EntryLocation.offset(location);
         try {
             return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
         } catch (SegmentFile.CutException e) {
             files.segments().drop(segment); // a sweep truncates removed entries; the rest of the segment must be mapped anew
-            return CUT;
+            return TRUNCATED_SEGMENT;
         }
     }
 
@@ -132,7 +132,7 @@ public final class EntryReader {
     }
 
     /** Returns whether the slot has a sound entry of another id with the same tag. */
-    boolean isAnothers(OpenStoreFiles files, EntryIndex index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
+    boolean isOfAnotherId(OpenStoreFiles files, EntryIndex index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
         return read(files, index.location(slot), index.units(slot), memory, EntryReader::decode) instanceof LoadResult.Hit other
                 && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
     }
@@ -141,7 +141,7 @@ public final class EntryReader {
      * Returns whether the slot's location has an entry with the slot's tag. An entry of another
      * version counts as one.
      */
-    public boolean isItsOwn(OpenStoreFiles files, EntryIndex index, int slot) {
+    public boolean matchesSlot(OpenStoreFiles files, EntryIndex index, int slot) {
         try (Arena memory = Arena.ofConfined()) {
             return switch (read(files, index.location(slot), index.units(slot), memory, EntryReader::decode)) {
                 case LoadResult.Hit hit -> tag(hit.entry().id()) == index.tagOf(slot);
@@ -158,7 +158,7 @@ public final class EntryReader {
     }
 
     /** Looks a listed entry up. */
-    public Place find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
+    public LocatedEntry find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
         return find(files, EntryIndex.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
             LoadResult result = decode(bytes);
             return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
@@ -171,14 +171,14 @@ public final class EntryReader {
      * Returns whether the located entry is still the listed one: of the same length, and not used
      * since.
      */
-    public static boolean isStill(OpenStoreFiles files, Place place, EntryCatalog.Listed listed) throws IOException {
-        EntryIndex index = place.index();
-        return index != null && index.usedMicros(place.slot()) / MICROS == listed.lastUsedMillis()
-                && lengthAt(files, place.location(), index.units(place.slot())) == listed.bytes();
+    public static boolean isUnchanged(OpenStoreFiles files, LocatedEntry located, EntryCatalog.Listed listed) throws IOException {
+        EntryIndex index = located.index();
+        return index != null && index.usedMicros(located.slot()) / MICROS_PER_MILLI == listed.lastUsedMillis()
+                && lengthAt(files, located.location(), index.units(located.slot())) == listed.bytes();
     }
 
     private boolean isListed(Id id, EntryCatalog.Listed listed) {
-        return naming.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
+        return hashing.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
     }
 
     /**
@@ -196,8 +196,8 @@ public final class EntryReader {
                 if (index.location(slot) == location) {
                     visitor.accept(new EntryCatalog.Listed(
                             id.map(known -> known.target().path()).orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
-                            id.map(naming).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
-                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS));
+                            id.map(hashing).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
+                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS_PER_MILLI));
                 }
             }
         }

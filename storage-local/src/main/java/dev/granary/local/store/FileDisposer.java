@@ -48,7 +48,7 @@ public final class FileDisposer {
     /** Returns whether the segment is closed and the index has no entry in it. */
     public boolean confirmsEmpty(OpenStoreFiles basis, SegmentFile segment) throws IOException {
         return store.change(locked -> isBasis(locked, basis) && areClosed(locked, List.of(segment))
-                && locked.index().endIn(segment.number()) == 0);
+                && locked.index().endOf(segment.number()) == 0);
     }
 
     /** Marks a segment that was confirmed to be empty as gone, so that other processes close it. */
@@ -86,7 +86,7 @@ public final class FileDisposer {
      * the end was wrong. Under the commit lock.
      */
     static void cutLast(OpenStoreFiles locked, SegmentFile segment, long end) throws IOException {
-        if (locked.index().endIn(segment.number()) * EntryLocation.UNIT < end + EntryLocation.UNIT) {
+        if (locked.index().endOf(segment.number()) * EntryLocation.UNIT < end + EntryLocation.UNIT) {
             segment.cut(end);
         }
     }
@@ -100,7 +100,7 @@ public final class FileDisposer {
         if (!Files.isRegularFile(locked.layout().index(present), LinkOption.NOFOLLOW_LINKS)) {
             return; // the remaining index may be the only one
         }
-        locked.layout().eachIndex((file, generation) -> {
+        locked.layout().forEachIndex((file, generation) -> {
             if (generation != present) {
                 Files.deleteIfExists(file);
             }
@@ -115,11 +115,11 @@ public final class FileDisposer {
     }
 
     private static boolean isBasis(OpenStoreFiles now, OpenStoreFiles basis) throws IOException {
-        return now == basis && now.state().isStill(now.layout().state());
+        return now == basis && now.state().isBackedBy(now.layout().state());
     }
 
     private static boolean areClosed(OpenStoreFiles locked, List<SegmentFile> segments) {
-        int last = EntryLocation.segment(locked.state().tail());
+        int last = EntryLocation.segment(locked.state().appendPosition());
         return segments.stream().allMatch(each -> each.number() != last && each.phase() != SegmentFile.Phase.OPEN);
     }
 

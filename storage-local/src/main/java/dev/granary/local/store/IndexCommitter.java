@@ -27,38 +27,38 @@ import org.jspecify.annotations.Nullable;
  */
 public final class IndexCommitter {
     private static final int ATTEMPTS = 5;
-    private static final int MICROS = 1_000_000;
+    private static final int MICROS_PER_SECOND = 1_000_000;
 
     private final SegmentStore store;
-    private final EntryReader shelf;
+    private final EntryReader reader;
     private final SegmentAppender appender;
 
-    public IndexCommitter(SegmentStore store, EntryReader shelf) {
+    public IndexCommitter(SegmentStore store, EntryReader reader) {
         this.store = store;
-        this.shelf = shelf;
+        this.reader = reader;
         this.appender = new SegmentAppender(store);
     }
 
     /** Entry that is being stored: first written, then committed. For one thread. */
-    public static final class Fresh {
+    public static final class PendingEntry {
         private final Entry entry;
         private final List<MemorySegment> parts;
-        private final boolean heals;
+        private final boolean replacesDamaged;
         private final long length;
         private SegmentAppender.@Nullable Written written; // null if it must be written again
-        private boolean entered;
+        private boolean committed;
 
         /**
          * Creates a pending entry for an entry that the store lacks.
          *
          * @param entry the entry
          * @param parts the encoded entry
-         * @param heals whether it will replace a damaged entry
+         * @param replacesDamaged whether it will replace a damaged entry
          */
-        public Fresh(Entry entry, List<MemorySegment> parts, boolean heals) {
+        public PendingEntry(Entry entry, List<MemorySegment> parts, boolean replacesDamaged) {
             this.entry = entry;
             this.parts = parts;
-            this.heals = heals;
+            this.replacesDamaged = replacesDamaged;
             this.length = parts.stream().mapToLong(MemorySegment::byteSize).sum();
         }
 
@@ -66,48 +66,48 @@ public final class IndexCommitter {
             return entry;
         }
 
-        public boolean heals() {
-            return heals;
+        public boolean replacesDamaged() {
+            return replacesDamaged;
         }
 
         public long length() {
             return length;
         }
 
-        public boolean isEntered() {
-            return entered;
+        public boolean isCommitted() {
+            return committed;
         }
     }
 
     /** Writes an entry, which stays invisible until it is committed. */
-    public void write(Fresh fresh, long capacity) throws IOException {
-        SegmentAppender.Written written = appender.append(fresh.parts, fresh.length, capacity);
-        fresh.written = written.location() == 0 ? null : written;
+    public void write(PendingEntry pending, long capacity) throws IOException {
+        SegmentAppender.Written written = appender.append(pending.parts, pending.length, capacity);
+        pending.written = written.location() == 0 ? null : written;
     }
 
     /**
      * Commits written entries with one change; other entries of their ids are removed with it. If
      * this method throws, some may have been committed.
      */
-    public void enter(List<Fresh> all, long capacity, long nowMicros) throws IOException {
-        List<Fresh> left = all;
-        for (int attempt = 1; !left.isEmpty(); attempt++) {
-            for (Fresh fresh : left) {
-                if (fresh.written == null) { // its segment was removed
-                    write(fresh, capacity);
+    public void commit(List<PendingEntry> all, long capacity, long nowMicros) throws IOException {
+        List<PendingEntry> remaining = all;
+        for (int attempt = 1; !remaining.isEmpty(); attempt++) {
+            for (PendingEntry pending : remaining) {
+                if (pending.written == null) { // its segment was removed
+                    write(pending, capacity);
                 }
             }
-            List<Fresh> entering = left;
+            List<PendingEntry> batch = remaining;
             store.change(files -> {
                 OpenSegments open = new OpenSegments(files);
-                for (Fresh fresh : entering) {
-                    enter(files, open, fresh, nowMicros);
+                for (PendingEntry pending : batch) {
+                    commitOne(files, open, pending, nowMicros);
                 }
                 return true;
             });
             store.steps().done(StoreStep.COMMITTED);
-            left = left.stream().filter(fresh -> !fresh.entered).toList();
-            if (!left.isEmpty() && attempt == ATTEMPTS) {
+            remaining = remaining.stream().filter(pending -> !pending.committed).toList();
+            if (!remaining.isEmpty() && attempt == ATTEMPTS) {
                 throw new IOException("the segment of an entry was removed at each of " + ATTEMPTS + " attempts to write it");
             }
         }
@@ -135,47 +135,47 @@ public final class IndexCommitter {
         }
     }
 
-    private void enter(OpenStoreFiles files, OpenSegments open, Fresh fresh, long nowMicros) throws IOException {
-        SegmentAppender.Written written = fresh.written;
+    private void commitOne(OpenStoreFiles files, OpenSegments open, PendingEntry pending, long nowMicros) throws IOException {
+        SegmentAppender.Written written = pending.written;
         if (written != null && files == written.files() && open.has(written.location())) {
-            enter(files, fresh.entry.id(), written.location(), EntryLocation.units(fresh.length), nowMicros);
-            fresh.entered = true;
+            insert(files, pending.entry.id(), written.location(), EntryLocation.units(pending.length), nowMicros);
+            pending.committed = true;
         } else {
-            fresh.written = null; // a sweep closed the segment in the meantime, or its file was removed
+            pending.written = null; // a sweep closed the segment in the meantime, or its file was removed
         }
     }
 
-    private void enter(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
+    private void insert(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
         StatePage state = files.state();
-        EntryIndex index = roomy(files, nowMicros);
+        EntryIndex index = indexWithRoom(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
-        announce(state, index, location, shelf.tag(id), replaced);
+        writeJournal(state, index, location, reader.tag(id), replaced);
         store.steps().done(StoreStep.ANNOUNCED);
-        int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
-        if (fresh < 0) {
+        int newSlots = index.insert(reader.tag(id), location, units, Math.min(nowMicros / MICROS_PER_SECOND, 0xffff_ffffL), nowMicros);
+        if (newSlots < 0) {
             throw new IOException("the index has no room for another entry");
         }
         store.steps().done(StoreStep.ENTERED);
-        state.add(StatePage.OCCUPIED_SLOTS, fresh);
+        state.add(StatePage.OCCUPIED_SLOTS, newSlots);
         state.add(StatePage.LIVE_ENTRIES, 1);
         state.add(StatePage.LIVE_UNITS, units);
         if (!replaced.isEmpty()) {
             state.add(StatePage.REPLACEMENTS, 1); // the new entry may be in a slot that a lookup's probe has passed
         }
         for (int slot : replaced) {
-            remove(state, index, slot);
+            removeSlot(state, index, slot);
         }
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
         store.steps().done(StoreStep.COUNTED);
     }
 
     /** Writes the recovery journal, since old and new entry are both in the index for a moment. */
-    private static void announce(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
-        for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
-            state.set(StatePage.REPLACED + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
+    private static void writeJournal(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
+        for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
+            state.set(StatePage.COMMIT_REPLACES + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
         }
-        state.set(StatePage.ENTERING_TAG, tag);
-        state.set(StatePage.ENTERING, location);
+        state.set(StatePage.COMMIT_TAG, tag);
+        state.set(StatePage.COMMIT_LOCATION, location);
     }
 
     /**
@@ -184,14 +184,14 @@ public final class IndexCommitter {
      */
     static void finish(OpenStoreFiles files) throws IOException {
         StatePage state = files.state();
-        long tag = state.get(StatePage.ENTERING_TAG);
-        if (state.get(StatePage.ENTERING) != 0 && files.index().find(tag, state.get(StatePage.ENTERING)) >= 0) {
+        long tag = state.get(StatePage.COMMIT_TAG);
+        if (state.get(StatePage.COMMIT_LOCATION) != 0 && files.index().find(tag, state.get(StatePage.COMMIT_LOCATION)) >= 0) {
             state.add(StatePage.REPLACEMENTS, 1);
-            for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
-                removeAt(files, tag, state.get(StatePage.REPLACED + i * Long.BYTES));
+            for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
+                removeAt(files, tag, state.get(StatePage.COMMIT_REPLACES + i * Long.BYTES));
             }
         }
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
     }
 
     /**
@@ -207,7 +207,7 @@ public final class IndexCommitter {
         } catch (NoSuchFileException e) {
             return false;
         }
-        if (StoreLayout.isThere(files.layout().segment(number))) {
+        if (StoreLayout.exists(files.layout().segment(number))) {
             return true;
         }
         files.segments().forget(number); // removed under the mapping: no other process would see later writes
@@ -215,7 +215,7 @@ public final class IndexCommitter {
     }
 
     /** Returns the index with room for one more entry. */
-    private EntryIndex roomy(OpenStoreFiles files, long nowMicros) throws IOException {
+    private EntryIndex indexWithRoom(OpenStoreFiles files, long nowMicros) throws IOException {
         EntryIndex index = files.index();
         StatePage state = files.state();
         if (!index.isFull(state.get(StatePage.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(StatePage.LIVE_ENTRIES)))) {
@@ -228,11 +228,11 @@ public final class IndexCommitter {
     /** Returns every slot with the id's tag that has an entry of this id or no sound entry. */
     private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id) throws IOException {
         List<Integer> slots = new ArrayList<>(0);
-        long tag = shelf.tag(id);
+        long tag = reader.tag(id);
         for (int probe = index.next(tag, 0); probe >= 0; probe = index.next(tag, probe + 1)) {
             int slot = index.slot(tag, probe);
             try (Arena memory = Arena.ofConfined()) {
-                if (!shelf.isAnothers(files, index, slot, id, memory)) {
+                if (!reader.isOfAnotherId(files, index, slot, id, memory)) {
                     slots.add(slot);
                 }
             } catch (IOException e) {
@@ -247,26 +247,26 @@ public final class IndexCommitter {
      * in the last segment the store continues in a new one. The append position may be stale, after
      * a power cut that was not detected, so that new entries were overwriting others.
      */
-    public boolean remove(EntryReader.Place place) throws IOException {
-        return canBeRemoved(place) && store.change(removal(place));
+    public boolean remove(EntryReader.LocatedEntry located) throws IOException {
+        return canBeRemoved(located) && store.change(removal(located));
     }
 
     /** Removes an entry for a lookup, with a short wait; the next lookup finds the damage again. */
-    boolean removeSoon(EntryReader.Place place) throws IOException {
-        return canBeRemoved(place) && store.changeSoon(removal(place));
+    boolean removeBriefly(EntryReader.LocatedEntry located) throws IOException {
+        return canBeRemoved(located) && store.changeBriefly(removal(located));
     }
 
-    private static boolean canBeRemoved(EntryReader.Place place) {
-        return place.index() != null && !(place.result() instanceof LoadResult.Absent);
+    private static boolean canBeRemoved(EntryReader.LocatedEntry located) {
+        return located.index() != null && !(located.result() instanceof LoadResult.Absent);
     }
 
-    private SegmentStore.Change removal(EntryReader.Place place) {
-        long tag = Objects.requireNonNull(place.index()).tagOf(place.slot());
+    private SegmentStore.Change removal(EntryReader.LocatedEntry located) {
+        long tag = Objects.requireNonNull(located.index()).tagOf(located.slot());
         return files -> {
-            boolean removed = removeAt(files, tag, place.location());
-            if (removed && place.result() instanceof LoadResult.Damaged
-                    && EntryLocation.segment(place.location()) == EntryLocation.segment(files.state().tail())) {
-                appender.leave(files, 0);
+            boolean removed = removeAt(files, tag, located.location());
+            if (removed && located.result() instanceof LoadResult.Damaged
+                    && EntryLocation.segment(located.location()) == EntryLocation.segment(files.state().appendPosition())) {
+                appender.sealUntruncated(files, 0);
             }
             return removed;
         };
@@ -277,7 +277,7 @@ public final class IndexCommitter {
         EntryIndex index = files.index();
         int slot = index.find(tag, location);
         if (slot >= 0) {
-            remove(files.state(), index, slot);
+            removeSlot(files.state(), index, slot);
         }
         return slot >= 0;
     }
@@ -293,12 +293,12 @@ public final class IndexCommitter {
         }
         boolean there = index.location(slot) == location;
         if (there) {
-            remove(files.state(), index, slot);
+            removeSlot(files.state(), index, slot);
         }
         return there;
     }
 
-    private static void remove(StatePage state, EntryIndex index, int slot) {
+    private static void removeSlot(StatePage state, EntryIndex index, int slot) {
         long units = index.units(slot);
         int freed = index.remove(slot);
         state.add(StatePage.OCCUPIED_SLOTS, -freed);

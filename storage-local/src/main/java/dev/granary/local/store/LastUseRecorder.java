@@ -19,31 +19,31 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LastUseRecorder {
     private static final Duration DELAY = Duration.ofSeconds(10);
-    private static final int MICROS = 1_000_000;
+    private static final int MICROS_PER_SECOND = 1_000_000;
 
     private final SegmentStore store;
     private final InstantSource clock;
     private final Executor background;
-    private final IoFailureLog trouble;
+    private final IoFailureLog failures;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile @Nullable Thread waiting;
     private volatile boolean closed; // written under the lock of this
 
-    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog trouble) {
+    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog failures) {
         this.store = store;
         this.clock = clock;
         this.background = background;
-        this.trouble = trouble;
+        this.failures = failures;
     }
 
     public long nowMicros() {
         Instant now = clock.instant();
-        return now.getEpochSecond() * MICROS + now.getNano() / 1000;
+        return now.getEpochSecond() * MICROS_PER_SECOND + now.getNano() / 1000;
     }
 
     /** Records that the entry in this slot was used now. */
-    void note(EntryIndex index, int slot) {
-        index.noteUse(slot, nowMicros());
+    void record(EntryIndex index, int slot) {
+        index.recordUse(slot, nowMicros());
         if (!scheduled.get() && scheduled.compareAndSet(false, true)) {
             schedule();
         }
@@ -58,7 +58,7 @@ public final class LastUseRecorder {
             FileThreads.execute(this::waitAndWrite);
         } catch (OutOfMemoryError e) {
             scheduled.set(false); // the system has no thread: a later use tries again
-            trouble.record(IoFailureLog.Kind.STAMPING, e);
+            failures.record(IoFailureLog.Kind.STAMPING, e);
         }
     }
 
@@ -103,7 +103,7 @@ public final class LastUseRecorder {
                 files.segments().dropGone();
             }
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.STAMPING, e);
+            failures.record(IoFailureLog.Kind.STAMPING, e);
         }
     }
 }

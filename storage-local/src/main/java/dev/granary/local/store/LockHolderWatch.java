@@ -5,45 +5,45 @@ package dev.granary.local.store;
  * changes grows as long as holders alternate. For one thread.
  */
 final class LockHolderWatch {
-    private final long longestNanos;
+    private final long limitNanos;
     private long changes;
     private long since;
-    private long looked;
+    private long observedAt;
 
     /**
      * Begins to watch.
      *
      * @param changes number of changes begun so far
      * @param nowNanos the current time in nanoseconds
-     * @param longestNanos time in nanoseconds after which a holder without progress counts as
+     * @param limitNanos time in nanoseconds after which a holder without progress counts as
      *     stalled
      */
-    LockHolderWatch(long changes, long nowNanos, long longestNanos) {
-        this.longestNanos = longestNanos;
+    LockHolderWatch(long changes, long nowNanos, long limitNanos) {
+        this.limitNanos = limitNanos;
         this.changes = changes;
         this.since = nowNanos;
-        this.looked = nowNanos;
+        this.observedAt = nowNanos;
     }
 
     /** Records the number of changes begun until a time. */
-    void look(long nowChanges, long nowNanos) {
+    void observe(long nowChanges, long nowNanos) {
         if (nowChanges != changes) {
             changes = nowChanges;
             since = nowNanos;
         }
-        looked = nowNanos;
+        observedAt = nowNanos;
     }
 
     /** Returns the nanoseconds without a new change, as of the last observation. */
-    long stillNanos() {
-        return looked - since;
+    long stallNanos() {
+        return observedAt - since;
     }
 
     /**
      * Returns whether the holder is stalled. If {@code wait} is over, half of the limit suffices,
      * since a part of the wait may have passed before this watch began.
      */
-    boolean hasStood(BoundedWait wait) {
-        return stillNanos() >= (wait.isOver() ? longestNanos / 2 : longestNanos);
+    boolean isStalled(BoundedWait wait) {
+        return stallNanos() >= (wait.isOver() ? limitNanos / 2 : limitNanos);
     }
 }

@@ -13,12 +13,12 @@ public final class RemainingTime {
     }
 
     /** Returns the remaining nanoseconds; 0 allows attempts, but no waits. */
-    public long left() {
+    public long nanos() {
         return left;
     }
 
     /** Deducts {@code nanos} nanoseconds. */
-    public void spend(long nanos) {
+    public void deduct(long nanos) {
         left = Math.max(0, left - Math.max(0, nanos));
     }
 }

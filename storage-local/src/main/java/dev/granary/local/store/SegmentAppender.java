@@ -48,21 +48,21 @@ public final class SegmentAppender {
      */
     public Written append(List<MemorySegment> parts, long length, long capacity) throws IOException {
         long units = EntryLocation.units(length);
-        Written taken = reserve(units, capacity);
-        OpenStoreFiles files = taken.files();
-        long location = taken.location();
+        Written reserved = reserve(units, capacity);
+        OpenStoreFiles files = reserved.files();
+        long location = reserved.location();
         store.steps().done(StoreStep.RESERVED);
         boolean done = false;
         try {
             done = write(files.segments().get(EntryLocation.segment(location)), EntryLocation.offset(location), parts);
-            return taken;
+            return reserved;
         } catch (NoSuchFileException e) {
             done = true;
             files.segments().forget(EntryLocation.segment(location));
             return new Written(files, 0);
         } finally {
             if (!done) { // a full disk: release the space, unless another writer has reserved the next
-                files.state().exchange(StatePage.TAIL, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
+                files.state().compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
             }
         }
     }
@@ -78,17 +78,17 @@ public final class SegmentAppender {
     }
 
     private Written reserve(long units, long capacity) throws IOException {
-        if (!store.isInOrder(store.filesToWrite())) {
+        if (!store.isRecovered(store.filesForWriting())) {
             store.change(_ -> true);
         }
         while (true) {
-            OpenStoreFiles files = store.filesToWrite();
+            OpenStoreFiles files = store.filesForWriting();
             StatePage state = files.state();
-            long word = state.get(StatePage.TAIL);
-            long tail = EntryLocation.withoutCheck(word);
-            if (tail != 0 && hasRoom(files, tail, units)) {
-                if (state.exchange(StatePage.TAIL, word, EntryLocation.withCheck(tail + units))) {
-                    return new Written(files, tail);
+            long word = state.get(StatePage.APPEND_POSITION);
+            long appendPosition = EntryLocation.withoutCheck(word);
+            if (appendPosition != 0 && hasRoom(files, appendPosition, units)) {
+                if (state.compareAndSet(StatePage.APPEND_POSITION, word, EntryLocation.withCheck(appendPosition + units))) {
+                    return new Written(files, appendPosition);
                 }
             } else {
                 store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * EntryLocation.UNIT)));
@@ -96,10 +96,10 @@ public final class SegmentAppender {
         }
     }
 
-    private static boolean hasRoom(OpenStoreFiles files, long tail, long units) throws IOException {
+    private static boolean hasRoom(OpenStoreFiles files, long appendPosition, long units) throws IOException {
         try {
-            SegmentFile segment = files.segments().get(EntryLocation.segment(tail));
-            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(tail) + units * EntryLocation.UNIT <= segment.length();
+            SegmentFile segment = files.segments().get(EntryLocation.segment(appendPosition));
+            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(appendPosition) + units * EntryLocation.UNIT <= segment.length();
         } catch (NoSuchFileException e) {
             return false; // removed by another process
         }
@@ -113,13 +113,13 @@ public final class SegmentAppender {
      * Begins a new segment, unless the append position has changed from {@code seen}. Under the
      * commit lock.
      */
-    private boolean beginSegment(OpenStoreFiles files, long seen, long length) throws IOException {
-        if (files.state().get(StatePage.TAIL) != seen) {
+    private boolean beginSegment(OpenStoreFiles files, long expected, long length) throws IOException {
+        if (files.state().get(StatePage.APPEND_POSITION) != expected) {
             return false;
         }
-        SegmentFile fresh = create(files, length);
+        SegmentFile created = create(files, length);
         store.steps().done(StoreStep.SEGMENT_CREATED);
-        seal(files, EntryLocation.withCheck(EntryLocation.location(fresh.number(), 1)));
+        seal(files, EntryLocation.withCheck(EntryLocation.location(created.number(), 1)));
         return true;
     }
 
@@ -128,7 +128,7 @@ public final class SegmentAppender {
      * none. Under the commit lock.
      */
     public void seal(OpenStoreFiles files, long next) throws IOException {
-        long end = leave(files, next);
+        long end = sealUntruncated(files, next);
         if (end != 0) {
             try {
                 FileDisposer.cutLast(files, files.segments().get(EntryLocation.segment(end)), EntryLocation.offset(end));
@@ -142,13 +142,13 @@ public final class SegmentAppender {
      * Seals the last segment without truncating it, for an append position that may be wrong.
      * Returns the old append position, or 0 if it was unknown.
      */
-    long leave(OpenStoreFiles files, long next) {
+    long sealUntruncated(OpenStoreFiles files, long next) {
         StatePage state = files.state();
-        long word = state.get(StatePage.TAIL);
-        while (!state.exchange(StatePage.TAIL, word, next)) { // other writers reserve without the lock
-            word = state.get(StatePage.TAIL);
+        long word = state.get(StatePage.APPEND_POSITION);
+        while (!state.compareAndSet(StatePage.APPEND_POSITION, word, next)) { // other writers reserve without the lock
+            word = state.get(StatePage.APPEND_POSITION);
         }
-        store.steps().done(StoreStep.TAIL_MOVED);
+        store.steps().done(StoreStep.APPEND_POSITION_MOVED);
         long end = EntryLocation.withoutCheck(word);
         if (end != 0) {
             state.add(StatePage.SEALED_UNITS, EntryLocation.unit(end));
@@ -159,11 +159,11 @@ public final class SegmentAppender {
     private static SegmentFile create(OpenStoreFiles files, long length) throws IOException {
         StatePage state = files.state();
         long number = Math.max(1, state.get(StatePage.NEXT_SEGMENT));
-        boolean again = false; // all numbers were used, or the next one is damaged: low numbers have long been removed
-        while (number <= EntryLocation.LAST_SEGMENT || !again) {
+        boolean wrapped = false; // all numbers were used, or the next one is damaged: low numbers have long been removed
+        while (number <= EntryLocation.LAST_SEGMENT || !wrapped) {
             if (number > EntryLocation.LAST_SEGMENT) {
                 number = 1;
-                again = true;
+                wrapped = true;
             }
             try {
                 SegmentFile segment = files.segments().create((int) number, length);

@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  * process.
  */
 public final class SegmentStore {
-    private static final long LOOKUP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long SWEEP_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long LOOKUP_TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long SWEEP_TIMEOUT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
-    private static final ThreadLocal<@Nullable RemainingTime> PATIENCE = new ThreadLocal<>(); // of the store operation that a thread is running
+    private static final ThreadLocal<@Nullable RemainingTime> REMAINING = new ThreadLocal<>(); // of the store operation that a thread is running
 
     private final Path directory;
     private final StoreLayout layout;
@@ -44,8 +44,8 @@ public final class SegmentStore {
     private final CommitLockQueue queue = new CommitLockQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
     private volatile @Nullable OpenStoreFiles files;
-    private volatile long waitNanos; // the longest timeout of its users
-    private volatile boolean sweepWanted;
+    private volatile long timeoutNanos; // the longest timeout of its users
+    private volatile boolean sweepRequested;
     private volatile boolean released;
     private int users; // guarded by SHARED
 
@@ -78,7 +78,7 @@ public final class SegmentStore {
         synchronized (SHARED) {
             SegmentStore store = SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
             store.users++;
-            store.waitNanos = Math.max(store.waitNanos, timeout.toNanos());
+            store.timeoutNanos = Math.max(store.timeoutNanos, timeout.toNanos());
             return store;
         }
     }
@@ -112,7 +112,7 @@ public final class SegmentStore {
             return null;
         }
         OpenStoreFiles open = files;
-        return open != null && !open.state().isLost() && isSetUp(open) ? open : openForReading();
+        return open != null && !open.state().isLost() && isInitialised(open) ? open : openForReading();
     }
 
     /**
@@ -122,9 +122,9 @@ public final class SegmentStore {
      */
     public @Nullable OpenStoreFiles countedFiles() throws IOException {
         OpenStoreFiles open = files();
-        if (open != null && open.state().isWritable() && !(isInOrder(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
+        if (open != null && open.state().isWritable() && !(isRecovered(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
             try {
-                changeSoon(_ -> true);
+                changeBriefly(_ -> true);
             } catch (CommitLockQueue.BusyException e) {
                 return open; // the holder of the lock recounts
             }
@@ -136,7 +136,7 @@ public final class SegmentStore {
      * Returns the files for writing, and creates them. Changes check that they are still the ones
      * in the directory.
      */
-    OpenStoreFiles filesToWrite() throws IOException {
+    OpenStoreFiles filesForWriting() throws IOException {
         OpenStoreFiles open = files;
         return open != null && open.state().isWritable() && !open.state().isLost() ? open : openForWriting();
     }
@@ -145,8 +145,8 @@ public final class SegmentStore {
      * Returns whether the state page was recovered since the machine started: before that its
      * append position is not valid.
      */
-    boolean isInOrder(OpenStoreFiles open) {
-        return isSetUp(open) && open.state().get(StatePage.BOOT) == boot;
+    boolean isRecovered(OpenStoreFiles open) {
+        return isInitialised(open) && open.state().get(StatePage.BOOT) == boot;
     }
 
     /**
@@ -156,9 +156,9 @@ public final class SegmentStore {
     void repair() throws IOException {
         OpenStoreFiles broken = files;
         if (broken != null) {
-            broken.forget();
+            broken.discardMappings();
             if (broken.state().isWritable()) {
-                changeSoon(_ -> true);
+                changeBriefly(_ -> true);
             }
         }
     }
@@ -172,10 +172,10 @@ public final class SegmentStore {
     }
 
     /** Returns true once after a recovery found something that a sweep should put in order. */
-    public boolean takeSweepWanted() {
-        boolean wanted = sweepWanted;
+    public boolean takeSweepRequest() {
+        boolean wanted = sweepRequested;
         if (wanted) {
-            sweepWanted = false;
+            sweepRequested = false;
         }
         return wanted;
     }
@@ -189,51 +189,51 @@ public final class SegmentStore {
      * @throws IOException if the directory cannot be written, or if the change throws it
      */
     public boolean change(Change change) throws IOException {
-        return change(sweeper.isHeldByCurrentThread() ? new RemainingTime(SWEEP_NANOS) : patience(), change);
+        return change(sweeper.isHeldByCurrentThread() ? new RemainingTime(SWEEP_TIMEOUT_NANOS) : remainingTime(), change);
     }
 
     /**
      * Returns the remaining wait time of this thread's store operation, or the timeout of a single
      * change if there is none.
      */
-    public RemainingTime patience() {
-        RemainingTime known = PATIENCE.get();
-        return known == null ? new RemainingTime(waitNanos) : known;
+    public RemainingTime remainingTime() {
+        RemainingTime known = REMAINING.get();
+        return known == null ? new RemainingTime(timeoutNanos) : known;
     }
 
     /** Runs an operation of this thread with one timeout for all its waits together. */
-    public <T> T withPatience(Supplier<T> operation) {
-        RemainingTime outer = PATIENCE.get();
-        PATIENCE.set(new RemainingTime(waitNanos));
+    public <T> T withSharedTimeout(Supplier<T> operation) {
+        RemainingTime outer = REMAINING.get();
+        REMAINING.set(new RemainingTime(timeoutNanos));
         try {
             return operation.get();
         } finally {
             if (outer == null) {
-                PATIENCE.remove();
+                REMAINING.remove();
             } else {
-                PATIENCE.set(outer);
+                REMAINING.set(outer);
             }
         }
     }
 
     /** Makes a change for a lookup, which waits at most 250 ms. */
-    boolean changeSoon(Change change) throws IOException {
-        return change(new RemainingTime(Math.min(LOOKUP_NANOS, waitNanos)), change);
+    boolean changeBriefly(Change change) throws IOException {
+        return change(new RemainingTime(Math.min(LOOKUP_TIMEOUT_NANOS, timeoutNanos)), change);
     }
 
     private boolean change(RemainingTime allowed, Change change) throws IOException {
-        try (InterruptGuard _ = new InterruptGuard(); BoundedWait wait = new BoundedWait(allowed); CommitLockQueue.Turn _ = queue.enter(wait)) {
+        try (InterruptGuard _ = new InterruptGuard(); BoundedWait wait = new BoundedWait(allowed); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
             OpenStoreFiles open = openForWriting();
-            try (FileLock _ = queue.lock(open.state(), wait, waitNanos)) {
+            try (FileLock _ = queue.lock(open.state(), wait, timeoutNanos)) {
                 wait.end();
                 steps.done(StoreStep.LOCKED);
-                if (StoreRecovery.begin(open, boot, steps)) {
-                    sweepWanted = true;
+                if (StoreRecovery.recoverIfNeeded(open, boot, steps)) {
+                    sweepRequested = true;
                 }
-                open.state().set(StatePage.CHANGING, 1);
+                open.state().set(StatePage.CHANGE_IN_PROGRESS, 1);
                 steps.done(StoreStep.MARKED);
                 boolean result = change.make(open);
-                open.state().set(StatePage.CHANGING, 0); // after an exception the mark stays, and the next holder recounts
+                open.state().set(StatePage.CHANGE_IN_PROGRESS, 0); // after an exception the mark stays, and the next holder recounts
                 return result;
             }
         }
@@ -254,7 +254,7 @@ public final class SegmentStore {
     }
 
     /** Runs {@code work} unless another thread or process is sweeping; returns whether it ran. */
-    public boolean sweepAlone(Runnable work) throws IOException {
+    public boolean runSweep(Runnable work) throws IOException {
         if (!sweeper.tryLock()) {
             return false;
         }
@@ -275,15 +275,15 @@ public final class SegmentStore {
     }
 
     private @Nullable OpenStoreFiles openForReading() throws IOException {
-        if (!StoreLayout.isThere(layout.state())) {
+        if (!StoreLayout.exists(layout.state())) {
             return null;
         }
         try {
-            OpenStoreFiles open = filesToWrite();
-            if (!isSetUp(open)) {
-                changeSoon(_ -> true); // initialises it
+            OpenStoreFiles open = filesForWriting();
+            if (!isInitialised(open)) {
+                changeBriefly(_ -> true); // initialises it
             }
-            return isSetUp(open) ? open : null;
+            return isInitialised(open) ? open : null;
         } catch (CommitLockQueue.BusyException e) {
             return null;
         } catch (FileSystemException e) {
@@ -304,7 +304,7 @@ public final class SegmentStore {
      * Returns whether the page is initialised; one that is being initialised, is damaged or
      * truncated counts as not.
      */
-    private static boolean isSetUp(OpenStoreFiles open) {
+    private static boolean isInitialised(OpenStoreFiles open) {
         try {
             return open.state().get(StatePage.MARK) == StatePage.MAGIC;
         } catch (InternalError e) {

@@ -14,24 +14,24 @@ import java.util.concurrent.atomic.LongAdder;
  */
 public final class StoreCaretaker {
     private final SegmentStore store;
-    private final IndexCommitter commit;
-    private final LastUseRecorder uses;
+    private final IndexCommitter committer;
+    private final LastUseRecorder lastUses;
     private final EvictionPolicy policy;
-    private final IoFailureLog trouble;
-    private final LongAdder healed = new LongAdder();
+    private final IoFailureLog failures;
+    private final LongAdder healedEntries = new LongAdder();
 
-    public StoreCaretaker(SegmentStore store, IndexCommitter commit, LastUseRecorder uses, EvictionPolicy policy, IoFailureLog trouble) {
+    public StoreCaretaker(SegmentStore store, IndexCommitter committer, LastUseRecorder lastUses, EvictionPolicy policy, IoFailureLog failures) {
         this.store = store;
-        this.commit = commit;
-        this.uses = uses;
+        this.committer = committer;
+        this.lastUses = lastUses;
         this.policy = policy;
-        this.trouble = trouble;
+        this.failures = failures;
     }
 
     /** Records a use of the located entry. */
-    public void used(EntryReader.Place place) {
-        if (policy == EvictionPolicy.LRU && place.index() != null) {
-            uses.note(place.index(), place.slot());
+    public void recordUse(EntryReader.LocatedEntry located) {
+        if (policy == EvictionPolicy.LRU && located.index() != null) {
+            lastUses.record(located.index(), located.slot());
         }
     }
 
@@ -39,47 +39,47 @@ public final class StoreCaretaker {
      * Removes a damaged entry. An entry of another version is left to that version; the next store
      * of its id here replaces it.
      */
-    public boolean removeDamaged(EntryReader.Place place, DamageKind damage) {
-        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && removing(() -> commit.removeSoon(place));
+    public boolean removeDamaged(EntryReader.LocatedEntry located, DamageKind damage) {
+        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && remove(() -> committer.removeBriefly(located));
         if (removed) {
-            healed();
+            countHealed();
         }
         return removed;
     }
 
     /** Counts a damaged entry that was removed or replaced. */
-    public void healed() {
-        healed.increment();
+    public void countHealed() {
+        healedEntries.increment();
     }
 
     /** Returns the number of damaged entries that were removed or replaced. */
-    public long healedSoFar() {
-        return healed.sum();
+    public long healedCount() {
+        return healedEntries.sum();
     }
 
-    public interface Reading {
+    public interface LoadOperation {
         LoadResult read(OpenStoreFiles files) throws IOException;
     }
 
     /**
-     * Reads from the store. If that fails, the store is repaired and the result is {@code
-     * Unavailable}.
+     * Reads from the store. If that fails, the store is repaired and the result is
+     * {@code Unavailable}.
      */
-    public LoadResult reading(Reading reading) {
+    public LoadResult load(LoadOperation operation) {
         try {
-            return twice(store, () -> {
+            return retryAfterTruncation(store, () -> {
                 OpenStoreFiles files = store.files();
-                return files == null ? LoadResult.ABSENT : reading.read(files);
+                return files == null ? LoadResult.ABSENT : operation.read(files);
             });
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.READING, e);
+            failures.record(IoFailureLog.Kind.READING, e);
             repair();
             return new LoadResult.Unavailable(e.toString());
         }
     }
 
-    public interface Looking<T> {
-        T look() throws IOException;
+    public interface ReadOperation<T> {
+        T read() throws IOException;
     }
 
     /**
@@ -87,12 +87,12 @@ public final class StoreCaretaker {
      * failure. {@link SegmentFile#copy} reports most truncations itself. Compiled code may report
      * one only after the copy, with the mapping still in use.
      */
-    public static <T> T twice(SegmentStore store, Looking<T> looking) throws IOException {
+    public static <T> T retryAfterTruncation(SegmentStore store, ReadOperation<T> operation) throws IOException {
         try {
-            return looking.look();
+            return operation.read();
         } catch (InternalError e) {
             store.dropCutSegments();
-            return looking.look();
+            return operation.read();
         }
     }
 
@@ -102,11 +102,11 @@ public final class StoreCaretaker {
      * @throws IOException if the store cannot be read, also because a file was truncated under its
      *     mapping; the store was then repaired
      */
-    public <T> T looking(Looking<T> looking) throws IOException {
+    public <T> T read(ReadOperation<T> operation) throws IOException {
         try {
-            return looking.look();
+            return operation.read();
         } catch (InternalError e) {
-            trouble.record(IoFailureLog.Kind.READING, e);
+            failures.record(IoFailureLog.Kind.READING, e);
             repair();
             throw new IOException("a file of the local store was truncated while it was read", e);
         }
@@ -117,11 +117,11 @@ public final class StoreCaretaker {
     }
 
     /** Runs a removal; returns false if it failed. */
-    public boolean removing(Removal removal) {
+    public boolean remove(Removal removal) {
         try {
             return removal.run();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.REMOVING, e);
+            failures.record(IoFailureLog.Kind.REMOVING, e);
             return false;
         }
     }
@@ -131,7 +131,7 @@ public final class StoreCaretaker {
         try {
             store.repair();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.ACCOUNTING, e);
+            failures.record(IoFailureLog.Kind.ACCOUNTING, e);
         }
     }
 }

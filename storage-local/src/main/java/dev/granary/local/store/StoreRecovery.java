@@ -26,7 +26,7 @@ public final class StoreRecovery {
     /**
      * Checks the state that the last holder of the lock left; returns whether it needed recovery.
      */
-    static boolean begin(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+    static boolean recoverIfNeeded(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
         boolean isOurs = state.get(StatePage.MARK) == StatePage.MAGIC;
         if (!isOurs || !hasSoundIndex(files)) {
@@ -37,7 +37,7 @@ public final class StoreRecovery {
             restart(files, boot);
             return true;
         }
-        if (state.get(StatePage.CHANGING) != 0 || !hasPlausibleCounts(state)) {
+        if (state.get(StatePage.CHANGE_IN_PROGRESS) != 0 || !hasPlausibleCounts(state)) {
             IndexCommitter.finish(files);
             recount(files);
             return true;
@@ -48,7 +48,7 @@ public final class StoreRecovery {
     private static boolean hasSoundIndex(OpenStoreFiles files) throws IOException {
         try {
             EntryIndex index = files.index();
-            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.isThere(files.layout().index(index.generation()));
+            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.exists(files.layout().index(index.generation()));
         } catch (NoSuchFileException e) {
             return false; // after any other error it may exist, and must not be replaced
         }
@@ -64,16 +64,16 @@ public final class StoreRecovery {
     }
 
     private static boolean isPlausible(long units) {
-        return units >= 0 && units <= StatePage.MOST_UNITS;
+        return units >= 0 && units <= StatePage.MAX_UNITS;
     }
 
     /** Takes over the rest of the best existing index, and recovers everything else. */
     private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
         state.set(StatePage.MARK, 0);
-        Found found = Found.in(files.layout());
-        EntryIndex old = found.index;
-        replaceIndex(files, old, found.lastGeneration + 1, EntryIndex.slotsFor(found.entries), steps);
+        DirectoryScan scan = DirectoryScan.in(files.layout());
+        EntryIndex old = scan.index;
+        replaceIndex(files, old, scan.lastGeneration + 1, EntryIndex.slotsFor(scan.entries), steps);
         restart(files, boot);
         state.set(StatePage.MARK, StatePage.MAGIC);
     }
@@ -84,11 +84,11 @@ public final class StoreRecovery {
      */
     private static void restart(OpenStoreFiles files, long boot) throws IOException {
         StatePage state = files.state();
-        state.set(StatePage.TAIL, 0);
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.APPEND_POSITION, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
         dropEntriesWithoutFile(files);
         long next = state.get(StatePage.NEXT_SEGMENT); // processes may still map a removed segment with a lower number
-        state.set(StatePage.NEXT_SEGMENT, Math.max(Found.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
+        state.set(StatePage.NEXT_SEGMENT, Math.max(DirectoryScan.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
         recount(files);
         state.set(StatePage.BOOT, boot);
     }
@@ -100,7 +100,7 @@ public final class StoreRecovery {
     private static void dropEntriesWithoutFile(OpenStoreFiles files) throws IOException {
         StoreLayout.requireDirectoryOrNothing(files.layout().segments()); // otherwise the files are only hidden
         Set<Integer> numbers = new HashSet<>();
-        StoreLayout.each(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
+        StoreLayout.forEachChild(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
@@ -113,7 +113,7 @@ public final class StoreRecovery {
     /** Recounts entries and bytes on disk. */
     public static void recount(OpenStoreFiles files) throws IOException {
         recountEntries(files);
-        files.state().set(StatePage.SEALED_UNITS, Found.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().tail())));
+        files.state().set(StatePage.SEALED_UNITS, DirectoryScan.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().appendPosition())));
     }
 
     /** Recounts the entries and their units. */
@@ -142,13 +142,13 @@ public final class StoreRecovery {
     static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long wanted, int slots, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
         long generation = files.layout().freeGeneration(wanted);
-        EntryIndex fresh = EntryIndex.create(files.layout().index(generation), generation, slots);
+        EntryIndex created = EntryIndex.create(files.layout().index(generation), generation, slots);
         long entries = 0;
         long units = 0;
         for (int slot = 0; old != null && slot < old.count(); slot++) {
             long location = old.location(slot);
             if (old.tagOf(slot) != 0 && EntryLocation.isLocation(location)
-                    && fresh.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
+                    && created.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
                 entries++;
                 units += old.units(slot);
             }
@@ -159,14 +159,14 @@ public final class StoreRecovery {
         state.set(StatePage.OCCUPIED_SLOTS, entries);
         state.set(StatePage.INDEX_SLOTS, slots);
         state.set(StatePage.GENERATION, generation);
-        files.use(fresh);
+        files.switchTo(created);
         steps.done(StoreStep.INDEX_REPLACED);
         FileDisposer.removeOtherIndexes(files);
-        return fresh;
+        return created;
     }
 
     /** Result of scanning a directory whose state page is unreliable. */
-    private static final class Found {
+    private static final class DirectoryScan {
         private long lastGeneration;
         private @Nullable EntryIndex index;
         private long entries;
@@ -174,15 +174,15 @@ public final class StoreRecovery {
         private long units;
         private final StoreLayout layout;
 
-        private Found(StoreLayout layout) {
+        private DirectoryScan(StoreLayout layout) {
             this.layout = layout;
         }
 
-        static Found in(StoreLayout layout) throws IOException {
-            Found found = new Found(layout);
-            layout.eachIndex(found::indexFile);
-            layout.eachSegment((_, number) -> found.lastSegment = Math.max(found.lastSegment, number));
-            return found;
+        static DirectoryScan in(StoreLayout layout) throws IOException {
+            DirectoryScan scan = new DirectoryScan(layout);
+            layout.forEachIndex(scan::indexFile);
+            layout.forEachSegment((_, number) -> scan.lastSegment = Math.max(scan.lastSegment, number));
+            return scan;
         }
 
         /** Selects the index with the most entries: any other is unfinished, or not yet removed. */
@@ -197,7 +197,7 @@ public final class StoreRecovery {
 
         long unitsWithout(int active) throws IOException {
             units = 0;
-            layout.eachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
+            layout.forEachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
             return units;
         }
     }

@@ -29,9 +29,9 @@ final class CommitLockQueueTest {
         CommitLockQueue queue = new CommitLockQueue();
         for (int round = 0; round < 50; round++) {
             List<String> turns = new CopyOnWriteArrayList<>();
-            CommitLockQueue.Turn first = queue.enter(new BoundedWait(DAY_NANOS));
+            CommitLockQueue.Turn first = queue.awaitTurn(new BoundedWait(DAY_NANOS));
             Thread waiting = Thread.ofPlatform().start(() -> {
-                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
+                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
                     turns.add("who waited");
                 } catch (CommitLockQueue.BusyException e) {
                     turns.add(e.toString());
@@ -41,7 +41,7 @@ final class CommitLockQueueTest {
                 Thread.onSpinWait();
             }
             first.close();
-            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
+            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
                 turns.add("who had one");
             }
             waiting.join();
@@ -54,21 +54,21 @@ final class CommitLockQueueTest {
     void noTurn() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int i = 0; i < 3; i++) {
-            queue.enter(new BoundedWait(DAY_NANOS)).close();
+            queue.awaitTurn(new BoundedWait(DAY_NANOS)).close();
         }
         List<String> refused = new CopyOnWriteArrayList<>();
-        try (CommitLockQueue.Turn _ = queue.enter(new BoundedWait(DAY_NANOS))) {
+        try (CommitLockQueue.Turn _ = queue.awaitTurn(new BoundedWait(DAY_NANOS))) {
             Thread.ofPlatform().start(() -> {
                 Thread.currentThread().interrupt();
                 try (BoundedWait wait = new BoundedWait(1_000_000)) {
-                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.enter(wait)).getMessage());
+                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.awaitTurn(wait)).getMessage());
                 }
                 refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
             }).join();
         }
         assertTrue(refused.getFirst().contains(": 0 changes of this process ended within "), refused::toString);
         assertEquals("true", refused.getLast());
-        queue.enter(new BoundedWait(DAY_NANOS)).close();
+        queue.awaitTurn(new BoundedWait(DAY_NANOS)).close();
     }
 
     @Test
@@ -76,23 +76,23 @@ final class CommitLockQueueTest {
     void watch() {
         LockHolderWatch watch = new LockHolderWatch(7, 1000, 100);
         try (BoundedWait goesOn = new BoundedWait(DAY_NANOS); BoundedWait over = new BoundedWait(0)) {
-            watch.look(7, 1049);
-            assertFalse(watch.hasStood(over));
-            watch.look(7, 1050);
-            assertFalse(watch.hasStood(goesOn), "half is enough only where the wait is over");
-            assertTrue(watch.hasStood(over));
-            watch.look(7, 1099);
-            assertFalse(watch.hasStood(goesOn));
-            watch.look(8, 1099); // another holder
-            assertEquals(0, watch.stillNanos());
-            assertFalse(watch.hasStood(over));
-            watch.look(8, 1198);
-            assertFalse(watch.hasStood(goesOn));
-            watch.look(8, 1199);
-            assertTrue(watch.hasStood(goesOn));
-            assertEquals(100, watch.stillNanos());
-            watch.look(7, 1200); // a state that was put in order begins anew
-            assertFalse(watch.hasStood(over));
+            watch.observe(7, 1049);
+            assertFalse(watch.isStalled(over));
+            watch.observe(7, 1050);
+            assertFalse(watch.isStalled(goesOn), "half is enough only where the wait is over");
+            assertTrue(watch.isStalled(over));
+            watch.observe(7, 1099);
+            assertFalse(watch.isStalled(goesOn));
+            watch.observe(8, 1099); // another holder
+            assertEquals(0, watch.stallNanos());
+            assertFalse(watch.isStalled(over));
+            watch.observe(8, 1198);
+            assertFalse(watch.isStalled(goesOn));
+            watch.observe(8, 1199);
+            assertTrue(watch.isStalled(goesOn));
+            assertEquals(100, watch.stallNanos());
+            watch.observe(7, 1200); // a state that was put in order begins anew
+            assertFalse(watch.isStalled(over));
         }
     }
 
@@ -115,22 +115,22 @@ final class CommitLockQueueTest {
 
     @Test
     @DisplayName("A8 L4 several waits of one patience take from it once each, and never more than there is; one that is over allows attempts")
-    void patience() {
-        RemainingTime patience = new RemainingTime(DAY_NANOS);
-        try (BoundedWait wait = new BoundedWait(patience)) {
+    void remaining() {
+        RemainingTime remaining = new RemainingTime(DAY_NANOS);
+        try (BoundedWait wait = new BoundedWait(remaining)) {
             wait.end();
-            long left = patience.left();
+            long left = remaining.nanos();
             assertTrue(left < DAY_NANOS);
             wait.end();
-            assertEquals(left, patience.left(), "it was over");
+            assertEquals(left, remaining.nanos(), "it was over");
         }
-        patience.spend(-1);
-        assertTrue(patience.left() < DAY_NANOS);
-        patience.spend(2 * DAY_NANOS);
-        assertEquals(0, patience.left());
-        assertEquals(0, new RemainingTime(-1).left());
+        remaining.deduct(-1);
+        assertTrue(remaining.nanos() < DAY_NANOS);
+        remaining.deduct(2 * DAY_NANOS);
+        assertEquals(0, remaining.nanos());
+        assertEquals(0, new RemainingTime(-1).nanos());
         AtomicBoolean tried = new AtomicBoolean();
-        try (BoundedWait wait = new BoundedWait(patience)) {
+        try (BoundedWait wait = new BoundedWait(remaining)) {
             assertTrue(wait.isOver());
             assertTrue(wait.until(nanos -> {
                 assertEquals(0, nanos);

@@ -126,7 +126,7 @@ final class FileDisposerTest {
         SegmentFile open = files().segments().get(1);
         assertEquals(SegmentFile.Phase.OPEN, open.phase());
         assertFalse(disposer.confirms(files(), snapshot, List.of(open)), "it takes entries");
-        int number = EntryLocation.segment(files().state().tail());
+        int number = EntryLocation.segment(files().state().appendPosition());
         SegmentFile last = files().segments().get(number);
         last.setPhase(SegmentFile.Phase.CLOSED);
         assertFalse(disposer.confirms(files(), snapshot, List.of(last)), "the last one");
@@ -145,7 +145,7 @@ final class FileDisposerTest {
             tier.discard(entry);
         }
         assertTrue(disposer.confirmsEmpty(files(), segment));
-        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().tail()))));
+        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().appendPosition()))));
     }
 
     @ParameterizedTest
@@ -186,9 +186,9 @@ final class FileDisposerTest {
     @DisplayName("A3 the last segment is not cut where the index has entries behind an end that was set back")
     void endSetBack() throws Exception {
         StatePage state = files().state();
-        long end = state.tail();
+        long end = state.appendPosition();
         long back = EntryLocation.location(EntryLocation.segment(end), EntryLocation.unit(end) / 2);
-        assertTrue(state.exchange(StatePage.TAIL, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
+        assertTrue(state.compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
         Entry large = SharedEntries.entry("large", 2 << 20); // needs a segment of its own
         tier.store(large);
         assertAllHit(tier, entries);
