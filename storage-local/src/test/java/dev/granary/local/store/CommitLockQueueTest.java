@@ -18,13 +18,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The way to the commit lock, without any other process: the turns of threads, and what deadlines and interrupts do to them. */
+/**
+ * Tests of the queue for the commit lock within one process: turns of threads, timeouts,
+ * interrupts.
+ */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class CommitLockQueueTest {
     private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
     @Test
-    @DisplayName("A8 L4 threads take turns in the order in which they came: who has had one comes behind those who wait")
+    @DisplayName("A8 L4 threads take turns in order of arrival: one that had a turn queues behind the waiting ones")
     void order() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int round = 0; round < 50; round++) {
@@ -32,7 +35,7 @@ final class CommitLockQueueTest {
             CommitLockQueue.Turn first = queue.awaitTurn(new BoundedWait(DAY_NANOS));
             Thread waiting = Thread.ofPlatform().start(() -> {
                 try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
-                    turns.add("who waited");
+                    turns.add("waited");
                 } catch (CommitLockQueue.BusyException e) {
                     turns.add(e.toString());
                 }
@@ -42,15 +45,15 @@ final class CommitLockQueueTest {
             }
             first.close();
             try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
-                turns.add("who had one");
+                turns.add("had a turn");
             }
             waiting.join();
-            assertEquals(List.of("who waited", "who had one"), turns, "round " + round);
+            assertEquals(List.of("waited", "had a turn"), turns, "round " + round);
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of turns that others had meanwhile")
+    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of other turns meanwhile")
     void noTurn() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int i = 0; i < 3; i++) {
@@ -72,14 +75,14 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 the count of changes tells a holder that stands still from others that take turns")
+    @DisplayName("A8 L4 the count of changes distinguishes a stalled holder from holders that alternate")
     void watch() {
         LockHolderWatch watch = new LockHolderWatch(7, 1000, 100);
         try (BoundedWait goesOn = new BoundedWait(DAY_NANOS); BoundedWait over = new BoundedWait(0)) {
             watch.observe(7, 1049);
             assertFalse(watch.isStalled(over));
             watch.observe(7, 1050);
-            assertFalse(watch.isStalled(goesOn), "half is enough only where the wait is over");
+            assertFalse(watch.isStalled(goesOn), "half suffices only if the wait is over");
             assertTrue(watch.isStalled(over));
             watch.observe(7, 1099);
             assertFalse(watch.isStalled(goesOn));
@@ -91,13 +94,13 @@ final class CommitLockQueueTest {
             watch.observe(8, 1199);
             assertTrue(watch.isStalled(goesOn));
             assertEquals(100, watch.stallNanos());
-            watch.observe(7, 1200); // a state that was put in order begins anew
+            watch.observe(7, 1200); // a recovered state page restarts the count
             assertFalse(watch.isStalled(over));
         }
     }
 
     @Test
-    @DisplayName("A8 L4 each change counts, whoever makes it: without that, others could not be told from one that stands still")
+    @DisplayName("A8 L4 each change of any process counts, so that alternating holders do not look like a stalled one")
     void changesCount(@TempDir Path temporary) throws Exception {
         SegmentStore store = SegmentStore.share(temporary.resolve("cache"), BootId.mark(), StoreStep.Listener.NONE);
         try {
@@ -114,7 +117,7 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 several waits of one patience take from it once each, and never more than there is; one that is over allows attempts")
+    @DisplayName("A8 L4 each wait is deducted once from the remaining time, which never becomes negative; 0 allows attempts")
     void remaining() {
         RemainingTime remaining = new RemainingTime(DAY_NANOS);
         try (BoundedWait wait = new BoundedWait(remaining)) {
@@ -137,13 +140,13 @@ final class CommitLockQueueTest {
                 tried.set(true);
                 return true;
             }));
-            wait.pause(DAY_NANOS); // else the test's own deadline ends it
+            wait.pause(DAY_NANOS); // otherwise the test's timeout ends it
         }
         assertTrue(tried.get());
     }
 
     @Test
-    @DisplayName("A7 an interrupt ends no wait: it is tried again, and the status is given back at the end")
+    @DisplayName("A7 an interrupt ends no wait: the wait continues, and the status is restored at the end")
     void interrupt() {
         int[] attempts = {0};
         try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {
