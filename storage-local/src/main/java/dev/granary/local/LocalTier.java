@@ -109,9 +109,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     /**
      * Stores an entry. An entry with the same id and other content is replaced as a whole.
      *
-     * <p>All waits for other threads and processes together take at most
-     * {@link LocalTierConfig#storeTimeout()}: for space if usage is 1/4 above the capacity, for a
-     * new segment if the last one is full, for the index. The store's own work comes on top.
+     * <p>Waits for other threads and processes take at most {@link LocalTierConfig#storeTimeout()}
+     * in total. A store waits for space if usage is 1/4 above the capacity, for a new segment if
+     * the last one is full, and for the index. The store's own work comes on top.
      *
      * @return {@code Refused} if the entry is larger than the capacity or the directory is
      *     read-only; {@code Failed} if the disk is full or fails, or after the timeout; never

@@ -136,7 +136,7 @@ final class ContentionTest {
 
     /**
      * Repeats a store until it succeeds. A pending lock request gets the lock shortly after the
-     * holder's end and releases it; on a busy machine stores may reach their timeout before that.
+     * holder's end and releases it. On a busy machine, stores may reach their timeout before that.
      */
     private static void assertStoredSoon(LocalTier tier, Entry entry) {
         long end = System.nanoTime() + Duration.ofMinutes(5).toNanos();

@@ -182,7 +182,7 @@ final class MultiProcessTest {
 
     @ParameterizedTest(name = "D4 D18 killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, no old entry is lost, the new one is visible from the commit on")
+    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, no old entry is lost, the new one is visible after the commit")
     void killedAfter(KillScenario scenario) throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
             scenario.work().prepare(tier);

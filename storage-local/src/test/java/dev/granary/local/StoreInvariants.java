@@ -39,8 +39,8 @@ public final class StoreInvariants {
     }
 
     /**
-     * Checks that the locks are free, that the counts equal the index, and that after a sweep every
-     * file is in use and no longer than necessary.
+     * Checks that the locks are free and that the counts equal the index. After a sweep every file
+     * must be in use and no longer than necessary.
      */
     static void checkFiles(Path directory) throws IOException, LocalDirectoryException {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {

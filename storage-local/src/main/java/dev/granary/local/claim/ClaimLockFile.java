@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well
  * while it awaits a launch.
  *
- * <p>One instance and one channel per file and process: the system releases all of a process's
+ * <p>One instance and one channel per file and process. The system releases all of a process's
  * locks on a file when any of its channels on that file is closed. After the file was removed, the
  * next claim creates a new one.
  */

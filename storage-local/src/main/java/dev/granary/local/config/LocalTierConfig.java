@@ -139,11 +139,11 @@ public record LocalTierConfig(
         }
 
         /**
-         * Sets the maximum total time that a store waits for other threads and processes: for the
-         * commit lock, and for space if usage is 1/4 above the capacity. Contention alone fails no
-         * store before that. After a holder of the lock, or a sweep, has made no progress for as
-         * long, later stores fail at once until it does. Among several tiers of one process on one
-         * directory, the longest timeout applies to the lock. Default
+         * Sets the maximum total time that a store waits for other threads and processes. It waits
+         * for the commit lock, and for space if usage is 1/4 above the capacity. Contention alone
+         * fails no store before that. After a holder of the lock, or a sweep, has made no progress
+         * for as long, later stores fail at once until it does. Among several tiers of one process
+         * on one directory, the longest timeout applies to the lock. Default
          * {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or one above 1 day, makes
          * {@link #build()} throw.
          */

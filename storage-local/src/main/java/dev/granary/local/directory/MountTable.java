@@ -37,8 +37,8 @@ public final class MountTable {
 
     /**
      * Finds a device in lines such as {@code 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3
-     * /dev/root rw,errors=continue}: two numbers, the device, root, mount point, options, any
-     * number of words, a dash, type and source.
+     * /dev/root rw,errors=continue}. A line has two numbers, the device, root, mount point,
+     * options, any number of words, a dash, type and source.
      */
     static Optional<FileSystemType> find(BufferedReader lines, long device) throws IOException {
         for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {

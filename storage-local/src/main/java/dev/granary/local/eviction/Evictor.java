@@ -117,9 +117,9 @@ public final class Evictor {
      * up, and newer entries would be evicted in their place.
      */
     private void correctTimes(OpenStoreFiles files, long now) throws IOException {
-        EntryIndex seen = files.index();
-        for (int slot = 0; slot < seen.count(); slot++) {
-            if (seen.hasWrongTime(slot, now)) {
+        EntryIndex index = files.index();
+        for (int slot = 0; slot < index.count(); slot++) {
+            if (index.hasWrongTime(slot, now)) {
                 store.change(this::correctTimes);
                 return;
             }

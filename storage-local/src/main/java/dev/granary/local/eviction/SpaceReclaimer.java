@@ -26,10 +26,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reclaimer of space that no entry covers: removes segments without entries, punches holes between
+ * Reclaimer of space that no entry covers. Removes segments without entries, punches holes between
  * entries, and copies the entries of sparse segments to the append position.
  *
- * <p>A segment is closed before any of its space is reclaimed: no entry can be committed to it from
+ * <p>A segment is closed before any of its space is reclaimed. No entry can be committed to it from
  * then on, so bytes without an entry in the index stay unused. Concurrent reads yield copies that
  * fail the verification.
  */
@@ -108,9 +108,9 @@ final class SpaceReclaimer {
     }
 
     /**
-     * Ends the last segment if enough of it can be given back, or if an entry lies behind its end.
-     * Such an end is stale, after a power cut that was not detected, and new entries would
-     * overwrite sound ones.
+     * Seals the last segment if enough of it can be reclaimed, or if an entry lies beyond the
+     * append position. Such a position is stale, after a power cut that was not detected, and new
+     * entries would overwrite sound ones.
      */
     private void sealLast(OpenStoreFiles files, long tolerated) throws IOException {
         long appendPosition = files.state().appendPosition();
@@ -274,10 +274,10 @@ final class SpaceReclaimer {
         }
         List<SealedSegment> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
-        long wanted = tolerated == 0 ? 0 : capacity - tolerated;
+        long targetBytes = tolerated == 0 ? 0 : capacity - tolerated;
         for (SealedSegment each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
-            boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;
+            boolean isWasteful = disk > targetBytes && each.wasted() > each.disk / WASTED_FRACTION;
             if ((isSparse || isWasteful) && move(files, each, snapshot, capacity) && disposer.confirmsEmpty(files, each.segment)) {
                 disk -= each.wasted();
                 remove(files, each);

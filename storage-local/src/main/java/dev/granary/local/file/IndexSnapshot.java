@@ -90,12 +90,12 @@ public final class IndexSnapshot {
     }
 
     /**
-     * Returns whether the snapshot has an entry at this location with at least {@code wanted}
+     * Returns whether the snapshot has an entry at this location with at least {@code minUnits}
      * units.
      */
-    public boolean has(long location, long wanted) {
+    public boolean has(long location, long minUnits) {
         for (int rank = firstFrom(location); rank < locations.length && locations[rank] == location; rank++) {
-            if (units(rank) >= wanted) {
+            if (units(rank) >= minUnits) {
                 return true;
             }
         }

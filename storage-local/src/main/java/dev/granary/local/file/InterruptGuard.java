@@ -10,9 +10,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Scope that holds back interrupts of the current thread and restores them when it is closed. An
- * interrupt closes a file channel for all threads and releases the process's locks on that file, so
- * no file operation of the store may meet one. For one thread, and for operations without long
- * waits.
+ * interrupt would close a file channel for all threads and release the process's locks on that
+ * file. For one thread, and for operations without long waits.
  */
 public final class InterruptGuard implements AutoCloseable {
     private boolean interrupted = Thread.interrupted();

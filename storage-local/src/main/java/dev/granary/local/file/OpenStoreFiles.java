@@ -67,8 +67,8 @@ public final class OpenStoreFiles {
      * @throws IOException if the index cannot be opened
      */
     public EntryIndex index() throws IOException {
-        EntryIndex known = index;
-        return known != null && known.generation() == state.get(StatePage.GENERATION) ? known : open();
+        EntryIndex current = index;
+        return current != null && current.generation() == state.get(StatePage.GENERATION) ? current : open();
     }
 
     private synchronized EntryIndex open() throws IOException {

@@ -177,7 +177,7 @@ public final class SegmentFile {
 
     /**
      * Copies bytes out of the segment, as many as there are. Callers must verify the copy, not the
-     * mapping: the mapping may change, and any access to a truncated mapping other than this copy
+     * mapping, since the mapping may change. Any access to a truncated mapping other than this copy
      * ends the process.
      *
      * @param memory the arena of the copy, or null for memory that the garbage collector frees
@@ -283,15 +283,15 @@ public final class SegmentFile {
      * Returns the channel for writing. A closed segment opens none, since no caller would close it.
      */
     private synchronized FileChannel writable() throws IOException {
-        FileChannel known = writing;
+        FileChannel current = writing;
         if (isClosed) {
             throw new ClosedChannelException();
         }
-        if (known == null || !known.isOpen()) {
-            known = openToWrite();
-            writing = known;
+        if (current == null || !current.isOpen()) {
+            current = openToWrite();
+            writing = current;
         }
-        return known;
+        return current;
     }
 
     private FileChannel openToWrite() throws IOException {

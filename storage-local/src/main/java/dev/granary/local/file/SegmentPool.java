@@ -29,8 +29,8 @@ public final class SegmentPool {
      * @throws IOException if it cannot be opened
      */
     public SegmentFile get(int number) throws IOException {
-        SegmentFile known = recent.get(number % RECENT);
-        return known != null && known.number() == number ? known : find(number);
+        SegmentFile cached = recent.get(number % RECENT);
+        return cached != null && cached.number() == number ? cached : find(number);
     }
 
     private SegmentFile find(int number) throws IOException {

@@ -119,7 +119,7 @@ public final class StatePage implements AutoCloseable {
 
     /**
      * Returns whether {@code file} is still the file of this page; extends it again if it was
-     * truncated. It is checked by name and written in another thread: an interrupt here would close
+     * truncated. It is checked by name and written in another thread. An interrupt here would close
      * the channel and release the locks that other threads of this process hold.
      */
     public boolean restore(Path file) throws IOException {

@@ -176,9 +176,9 @@ public final class StoreLayout {
 
     private static void forEachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
         forEachChild(directory, path -> {
-            OptionalLong known = number.apply(path);
-            if (known.isPresent() && isFile(path)) {
-                visitor.visit(path, known.getAsLong());
+            OptionalLong parsed = number.apply(path);
+            if (parsed.isPresent() && isFile(path)) {
+                visitor.visit(path, parsed.getAsLong());
             }
         });
     }

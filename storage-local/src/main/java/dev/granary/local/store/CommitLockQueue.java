@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Queue for the commit lock: threads of this process are queued in order of arrival, and the first
+ * Queue for the commit lock. Threads of this process are queued in order of arrival, and the first
  * of them requests the lock that processes share. Thread-safe.
  *
  * <p>The lock is mostly held for microseconds, so it is tried a few times before a

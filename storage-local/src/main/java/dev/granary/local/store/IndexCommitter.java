@@ -126,12 +126,12 @@ public final class IndexCommitter {
         }
 
         boolean has(long location) throws IOException {
-            Boolean seen = known.get(EntryLocation.segment(location));
-            if (seen == null) {
-                seen = isOpen(files, location);
-                known.put(EntryLocation.segment(location), seen);
+            Boolean cached = known.get(EntryLocation.segment(location));
+            if (cached == null) {
+                cached = isOpen(files, location);
+                known.put(EntryLocation.segment(location), cached);
             }
-            return seen;
+            return cached;
         }
     }
 
@@ -283,13 +283,13 @@ public final class IndexCommitter {
     }
 
     /**
-     * Removes the entry that was in this slot of {@code seen}. Works as well if a damaged tag or a
-     * power cut made the slot unreachable for probes.
+     * Removes the entry that was in this slot of {@code oldIndex}. Works as well if a damaged tag
+     * or a power cut made the slot unreachable for probes.
      */
-    public static boolean removeAt(OpenStoreFiles files, EntryIndex seen, int slot, long location) throws IOException {
+    public static boolean removeAt(OpenStoreFiles files, EntryIndex oldIndex, int slot, long location) throws IOException {
         EntryIndex index = files.index();
-        if (index.generation() != seen.generation()) {
-            return removeAt(files, seen.tagOf(slot), location);
+        if (index.generation() != oldIndex.generation()) {
+            return removeAt(files, oldIndex.tagOf(slot), location);
         }
         boolean there = index.location(slot) == location;
         if (there) {

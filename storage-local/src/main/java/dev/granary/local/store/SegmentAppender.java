@@ -110,7 +110,7 @@ public final class SegmentAppender {
     }
 
     /**
-     * Begins a new segment, unless the append position has changed from {@code seen}. Under the
+     * Begins a new segment, unless the append position has changed from {@code expected}. Under the
      * commit lock.
      */
     private boolean beginSegment(OpenStoreFiles files, long expected, long length) throws IOException {

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * Store of one directory in this process. Opens its files on demand, and again after they were
  * removed; makes changes one at a time under the lock that all processes share. Thread-safe.
  *
- * <p>One instance per directory and process: the system releases a process's locks on a file when
- * any of its channels on that file is closed, and Java rejects a second lock of one region in one
+ * <p>One instance per directory and process. The system releases a process's locks on a file when
+ * any of its channels on that file is closed. Java rejects a second lock of one region in one
  * process.
  */
 public final class SegmentStore {
@@ -116,9 +116,9 @@ public final class SegmentStore {
     }
 
     /**
-     * Returns the files for reading, or null if nothing was stored yet. The counts are recounted if
-     * they are implausible, or if no change was made since the machine started: after a power cut
-     * they may be of another moment than the index.
+     * Returns the files for reading, or null if nothing was stored yet. Implausible counts are
+     * recounted. So are counts without a change since the boot: after a power cut they may be of
+     * another moment than the index.
      */
     public @Nullable OpenStoreFiles countedFiles() throws IOException {
         OpenStoreFiles open = files();
@@ -173,11 +173,11 @@ public final class SegmentStore {
 
     /** Returns true once after a recovery found something that a sweep should put in order. */
     public boolean takeSweepRequest() {
-        boolean wanted = sweepRequested;
-        if (wanted) {
+        boolean requested = sweepRequested;
+        if (requested) {
             sweepRequested = false;
         }
-        return wanted;
+        return requested;
     }
 
     /**
@@ -197,8 +197,8 @@ public final class SegmentStore {
      * change if there is none.
      */
     public RemainingTime remainingTime() {
-        RemainingTime known = REMAINING.get();
-        return known == null ? new RemainingTime(timeoutNanos) : known;
+        RemainingTime current = REMAINING.get();
+        return current == null ? new RemainingTime(timeoutNanos) : current;
     }
 
     /** Runs an operation of this thread with one timeout for all its waits together. */
@@ -316,20 +316,20 @@ public final class SegmentStore {
         if (released) {
             throw new IOException("the local store on " + directory + " is closed");
         }
-        OpenStoreFiles known = files;
-        if (known != null && canChange(known)) {
-            return known;
+        OpenStoreFiles current = files;
+        if (current != null && canChange(current)) {
+            return current;
         }
         synchronized (this) {
-            known = files;
-            if (known != null && canChange(known)) {
-                return known;
+            current = files;
+            if (current != null && canChange(current)) {
+                return current;
             }
             Files.createDirectories(layout.segments(), DirectoryValidator.privateDirectory(directory));
             OpenStoreFiles open = OpenStoreFiles.openForWriting(layout);
             files = open;
-            if (known != null) {
-                known.close();
+            if (current != null) {
+                current.close();
             }
             return open;
         }

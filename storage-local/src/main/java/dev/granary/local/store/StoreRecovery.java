@@ -16,9 +16,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Recovery of the state page under the commit lock: after a process died during a change, after a
- * boot of the machine, after damage to the state page or the index. It reads no entries; each is
- * verified when it is looked up.
+ * Recovery of the state page under the commit lock. It is needed after a process died during a
+ * change, after a boot of the machine, and after damage to the state page or the index. It reads no
+ * entries; each is verified when it is looked up.
  */
 public final class StoreRecovery {
     private StoreRecovery() {}
@@ -139,9 +139,9 @@ public final class StoreRecovery {
      * Switches to a new index with the entries of {@code old}, or with none. Its file is complete
      * before the state page names it, and the old file is removed afterwards.
      */
-    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long wanted, int slots, StoreStep.Listener steps) throws IOException {
+    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long firstGeneration, int slots, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
-        long generation = files.layout().freeGeneration(wanted);
+        long generation = files.layout().freeGeneration(firstGeneration);
         EntryIndex created = EntryIndex.create(files.layout().index(generation), generation, slots);
         long entries = 0;
         long units = 0;
