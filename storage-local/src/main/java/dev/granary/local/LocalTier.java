@@ -160,7 +160,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
-    /** Reads a listed entry. The read is no use, and removes no damaged entry. */
+    /** Reads a listed entry. The read does not count as a use, and removes no damaged entry. */
     @Override
     public LoadResult read(Listed listed) {
         return readInto(listed, null);

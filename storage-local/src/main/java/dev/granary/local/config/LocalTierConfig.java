@@ -34,9 +34,8 @@ public record LocalTierConfig(
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
     /**
-     * Default timeout of a store that waits for other threads and processes: 10 s. Stores run
-     * behind the callers of a cache, and 64 processes that store without a pause on two cores wait
-     * 1 to 2 s.
+     * Default timeout of a store that waits for other threads and processes: 10 s. Stores are
+     * write-behind, and 64 processes that store without a pause on two cores wait 1 to 2 s.
      */
     public static final Duration DEFAULT_STORE_TIMEOUT = Duration.ofSeconds(10);
 

@@ -46,8 +46,8 @@ public final class EntryIndex {
     private static final int EXTENT = 16;
     private static final int USED = 24;
     private static final int USES_CHUNK = 512;
-    private static final long MICROS = 1_000_000;
-    private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS;
+    private static final long MICROS_PER_SECOND = 1_000_000;
+    private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS_PER_SECOND;
     private static final int WRITE_CHUNK_BYTES = 1 << 18;
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -300,7 +300,7 @@ public final class EntryIndex {
      * negative.
      */
     public boolean hasWrongTime(int slot, long nowMicros) {
-        return location(slot) != 0 && (isFromWrongClock(usedMicros(slot), nowMicros) || isFromWrongClock(storedSeconds(slot) * MICROS, nowMicros));
+        return location(slot) != 0 && (isFromWrongClock(usedMicros(slot), nowMicros) || isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros));
     }
 
     /** Sets the wrong times of a slot to {@code micros}. Under the commit lock. */
@@ -308,8 +308,8 @@ public final class EntryIndex {
         if (isFromWrongClock(usedMicros(slot), nowMicros)) {
             set(slot, USED, micros);
         }
-        if (isFromWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
-            set(slot, EXTENT, ((micros / MICROS) << Integer.SIZE) | units(slot));
+        if (isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros)) {
+            set(slot, EXTENT, ((micros / MICROS_PER_SECOND) << Integer.SIZE) | units(slot));
         }
     }
 

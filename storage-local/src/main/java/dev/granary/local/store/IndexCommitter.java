@@ -307,8 +307,8 @@ public final class IndexCommitter {
     }
 
     /**
-     * Removes all entries, and continues in a new segment. Allocates nothing, so it works on a full
-     * disk too.
+     * Removes all entries, and continues in a new segment. Allocates no disk blocks, so it works on
+     * a full disk too.
      */
     public boolean clear() throws IOException {
         return store.files() != null && store.change(files -> {
