@@ -93,8 +93,7 @@ final class ImportCommand extends LocalTierCommand {
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
             if (bytes > config.capacityBytes()) {
-                return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + config.capacityBytes()
-                        + " bytes that may lie here");
+                return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + config.capacityBytes() + " bytes");
             }
             EntryCatalog.Listed listed = known.get(entry.id().target().path() + "/" + entry.id().hash());
             return listed != null && isThere(tier, listed, entry) ? StoreResult.DUPLICATE : new StoreResult.Stored(bytes);

@@ -48,7 +48,7 @@ final class VerifyCommand extends LocalTierCommand {
         if (repair) {
             tier.reclaim();
         }
-        VerifyReport report = new VerifyReport(config.directory(), found, tier.survey());
+        VerifyReport report = new VerifyReport(config.directory(), found, tier.usage());
         if (isJson()) {
             JsonOutput.print(out(), report.json());
         } else {

@@ -14,16 +14,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a local directory holds, counted.
+ * Counts of the contents of a local directory. Immutable.
  *
- * @param entries how many entries the index has
- * @param entryBytes what they take, with what each is rounded up to
- * @param reclaimableBytes what the next sweep can give back
- * @param overheadBytes what index and state take
- * @param foreign files among the store's own that are not the store's, at most {@value #NAMED}
+ * @param entries number of entries in the index
+ * @param entryBytes bytes of these entries, each rounded up to whole units
+ * @param reclaimableBytes bytes that the next sweep can reclaim
+ * @param overheadBytes bytes of the index and the state page
+ * @param foreign files in the store's directories that the store did not create, at most
+ *     {@value #NAMED}
  */
 public record DirectoryUsage(long entries, long entryBytes, long reclaimableBytes, long overheadBytes, List<Path> foreign) {
-    /** How many foreign files are named at most. */
+    /** Maximum number of foreign files that are listed. */
     public static final int NAMED = 100;
 
     static DirectoryUsage of(SegmentStore store) throws IOException {
@@ -36,16 +37,16 @@ public record DirectoryUsage(long entries, long entryBytes, long reclaimableByte
         StoreLayout layout = store.layout();
         List<Path> foreign = new ArrayList<>();
         long[] overhead = {0};
-        StoreLayout.each(layout.root(), file -> {
+        StoreLayout.forEachChild(layout.root(), file -> {
             if (file.equals(layout.state()) || StoreLayout.generation(file).isPresent()) {
                 overhead[0] += size(file);
             } else if (!file.equals(layout.segments())) {
-                note(foreign, file);
+                addForeign(foreign, file);
             }
         });
-        StoreLayout.each(layout.segments(), file -> {
+        StoreLayout.forEachChild(layout.segments(), file -> {
             if (StoreLayout.segmentNumber(file).isEmpty() || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                note(foreign, file);
+                addForeign(foreign, file);
             }
         });
         long disk = files.state().diskUnits() * EntryLocation.UNIT;
@@ -56,11 +57,11 @@ public record DirectoryUsage(long entries, long entryBytes, long reclaimableByte
         try {
             return Files.size(file);
         } catch (NoSuchFileException e) {
-            return 0; // an index that was replaced meanwhile
+            return 0; // an index that was replaced in the meantime
         }
     }
 
-    private static void note(List<Path> foreign, Path file) {
+    private static void addForeign(List<Path> foreign, Path file) {
         if (foreign.size() < NAMED) {
             foreign.add(file);
         }

@@ -27,57 +27,61 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Stores entries: writes what is not there yet at the end of the store, and enters what was written in the index, several entries with one
- * change of it. Thread-safe.
+ * Writer of entries. Appends the entries that the store lacks, then commits them to the index in
+ * batches, with one change per batch. Thread-safe.
  */
 final class EntryWriter {
-    /** So many are entered with one change, which keeps the lock from others for some milliseconds at most. */
-    static final int ENTRIES_AT_ONCE = 64;
+    /**
+     * Maximum number of entries per change, so that the commit lock is held for a few milliseconds
+     * at most.
+     */
+    static final int BATCH_ENTRIES = 64;
 
-    private static final long BYTES_AT_ONCE = 16 << 20;
-    private static final int FRACTION_AT_ONCE = 16; // of the capacity: as much as a store may be over it without a sweep
+    private static final long BATCH_BYTES = 16 << 20;
+    private static final int BATCH_FRACTION = 16; // of the capacity: the excess that is tolerated without a sweep
 
     private final SegmentStore store;
-    private final EntryReader shelf;
-    private final IndexCommitter commit;
-    private final CapacityEnforcer bound;
-    private final LastUseRecorder uses;
-    private final StoreCaretaker aftercare;
-    private final IoFailureLog trouble;
+    private final EntryReader reader;
+    private final IndexCommitter committer;
+    private final CapacityEnforcer enforcer;
+    private final LastUseRecorder lastUses;
+    private final StoreCaretaker caretaker;
+    private final IoFailureLog failures;
     private final LongAdder refusedTooLarge = new LongAdder();
 
-    EntryWriter(SegmentStore store, EntryReader shelf, IndexCommitter commit, CapacityEnforcer bound, LastUseRecorder uses, StoreCaretaker aftercare, IoFailureLog trouble) {
+    EntryWriter(SegmentStore store, EntryReader reader, IndexCommitter committer, CapacityEnforcer enforcer,
+            LastUseRecorder lastUses, StoreCaretaker caretaker, IoFailureLog failures) {
         this.store = store;
-        this.shelf = shelf;
-        this.commit = commit;
-        this.bound = bound;
-        this.uses = uses;
-        this.aftercare = aftercare;
-        this.trouble = trouble;
+        this.reader = reader;
+        this.committer = committer;
+        this.enforcer = enforcer;
+        this.lastUses = lastUses;
+        this.caretaker = caretaker;
+        this.failures = failures;
     }
 
-    /** Stores each; what became of them, in order. */
+    /** Stores each entry; returns the results in the same order. */
     List<StoreResult> store(List<Entry> entries) {
         List<StoreResult> results = new ArrayList<>(entries.size());
         while (results.size() < entries.size()) {
-            List<Entry> rest = entries.subList(results.size(), entries.size());
-            List<Entry> few = rest.subList(0, fewEnough(rest));
-            results.addAll(store.withPatience(() -> storeAtOnce(few)));
+            List<Entry> remaining = entries.subList(results.size(), entries.size());
+            List<Entry> batch = remaining.subList(0, batchSize(remaining));
+            results.addAll(store.withSharedTimeout(() -> storeBatch(batch)));
         }
         return results;
     }
 
-    /** How many entries larger than what may be stored were refused. */
+    /** Returns the number of entries that were refused because of their size. */
     long refusedTooLarge() {
         return refusedTooLarge.sum();
     }
 
-    /** How many of them to enter with one change; one at least. */
-    private int fewEnough(List<Entry> entries) {
-        long limit = Math.min(BYTES_AT_ONCE, bound.capacity() / FRACTION_AT_ONCE);
+    /** Returns the number of entries of the next batch, at least 1. */
+    private int batchSize(List<Entry> entries) {
+        long limit = Math.min(BATCH_BYTES, enforcer.capacity() / BATCH_FRACTION);
         int count = 1;
         long bytes = entries.getFirst().binaries().byteSize();
-        while (count < Math.min(entries.size(), ENTRIES_AT_ONCE)) {
+        while (count < Math.min(entries.size(), BATCH_ENTRIES)) {
             bytes += entries.get(count).binaries().byteSize();
             if (bytes > limit) {
                 break;
@@ -87,47 +91,50 @@ final class EntryWriter {
         return count;
     }
 
-    private List<StoreResult> storeAtOnce(List<Entry> entries) {
+    private List<StoreResult> storeBatch(List<Entry> entries) {
         StoreResult[] results = new StoreResult[entries.size()];
-        List<IndexCommitter.Fresh> fresh = new ArrayList<>(entries.size());
+        List<IndexCommitter.PendingEntry> pending = new ArrayList<>(entries.size());
         for (int i = 0; i < results.length; i++) {
             try {
-                results[i] = write(entries.get(i), fresh);
+                results[i] = write(entries.get(i), pending);
             } catch (IOException | InternalError e) {
                 results[i] = failed(e);
             }
         }
         try {
-            commit.enter(fresh, bound.capacity(), uses.nowMicros());
-            if (!fresh.isEmpty()) {
-                bound.keep();
+            committer.commit(pending, enforcer.capacity(), lastUses.nowMicros());
+            if (!pending.isEmpty()) {
+                enforcer.afterStore();
             }
         } catch (IOException | InternalError e) {
             StoreResult failed = failed(e);
-            Arrays.setAll(results, i -> results[i] instanceof StoreResult.Stored && !isEntered(fresh, entries.get(i)) ? failed : results[i]);
+            Arrays.setAll(results, i -> results[i] instanceof StoreResult.Stored && !isCommitted(pending, entries.get(i)) ? failed : results[i]);
         }
-        fresh.stream().filter(each -> each.heals() && each.isEntered()).forEach(_ -> aftercare.healed());
+        pending.stream().filter(each -> each.replacesDamaged() && each.isCommitted()).forEach(_ -> caretaker.countHealed());
         return Arrays.asList(results);
     }
 
-    private static boolean isEntered(List<IndexCommitter.Fresh> fresh, Entry entry) {
-        return fresh.stream().anyMatch(each -> each.entry() == entry && each.isEntered());
+    private static boolean isCommitted(List<IndexCommitter.PendingEntry> pending, Entry entry) {
+        return pending.stream().anyMatch(each -> each.entry() == entry && each.isCommitted());
     }
 
-    /** Writes an entry where it is not there; it is {@code Stored} once what is added to {@code fresh} is entered. */
-    private StoreResult write(Entry entry, List<IndexCommitter.Fresh> fresh) throws IOException {
-        long limit = Math.min(bound.capacity(), EntryFormat.MAX_BYTES);
+    /**
+     * Writes an entry that the store lacks, and adds it to {@code pending}. A {@code Stored} result
+     * holds once the pending entry is committed.
+     */
+    private StoreResult write(Entry entry, List<IndexCommitter.PendingEntry> pending) throws IOException {
+        long limit = Math.min(enforcer.capacity(), EntryFormat.MAX_BYTES);
         if (entry.binaries().byteSize() + entry.id().length() > limit) {
             return refuseTooLarge(entry.binaries().byteSize() + entry.id().length(), limit);
         }
-        boolean heals;
+        boolean replacesDamaged;
         try (Arena memory = Arena.ofConfined()) {
-            EntryReader.Place place = find(entry.id(), memory);
-            if (place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
-                aftercare.used(place);
+            EntryReader.LocatedEntry located = find(entry.id(), memory);
+            if (located.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())) {
+                caretaker.recordUse(located);
                 return StoreResult.DUPLICATE;
             }
-            heals = place.result() instanceof LoadResult.Damaged bad && !aftercare.removeDamaged(place, bad.damage());
+            replacesDamaged = located.result() instanceof LoadResult.Damaged bad && !caretaker.removeDamaged(located, bad.damage());
         }
         List<MemorySegment> parts;
         try {
@@ -135,35 +142,35 @@ final class EntryWriter {
         } catch (IllegalArgumentException e) {
             return refuseTooLarge(EntryFormat.MAX_BYTES + 1, limit);
         }
-        IndexCommitter.Fresh written = new IndexCommitter.Fresh(entry, parts, heals);
-        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT > limit) { // a segment of its own has to fit
+        IndexCommitter.PendingEntry written = new IndexCommitter.PendingEntry(entry, parts, replacesDamaged);
+        if (EntryLocation.units(written.length()) * EntryLocation.UNIT + EntryLocation.UNIT > limit) { // a segment of its own must fit
             return refuseTooLarge(written.length(), limit);
         }
-        bound.makeRoom();
-        commit.write(written, bound.capacity());
-        fresh.add(written);
+        enforcer.ensureCapacity();
+        committer.write(written, enforcer.capacity());
+        pending.add(written);
         return new StoreResult.Stored(written.length());
     }
 
-    /** What cannot be looked up is put in order and written anew. */
-    private EntryReader.Place find(Id id, Arena memory) {
+    /** Looks an entry up. After a failure the store is repaired, and the entry counts as absent. */
+    private EntryReader.LocatedEntry find(Id id, Arena memory) {
         try {
             OpenStoreFiles files = store.files();
-            return files == null ? EntryReader.Place.NONE : StoreCaretaker.twice(store, () -> shelf.find(files, id, memory));
+            return files == null ? EntryReader.LocatedEntry.NONE : StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, id, memory));
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.READING, e);
-            aftercare.repair();
-            return EntryReader.Place.NONE;
+            failures.record(IoFailureLog.Kind.READING, e);
+            caretaker.repair();
+            return EntryReader.LocatedEntry.NONE;
         }
     }
 
     private StoreResult failed(Throwable cause) {
-        trouble.record(IoFailureLog.Kind.WRITING, cause);
+        failures.record(IoFailureLog.Kind.WRITING, cause);
         if (cause instanceof CommitLockQueue.BusyException || cause instanceof CapacityEnforcer.FullException) {
             return new StoreResult.Failed(Objects.requireNonNull(cause.getMessage()));
         }
         if (cause instanceof InternalError) {
-            aftercare.repair();
+            caretaker.repair();
         }
         return cause instanceof IOException io && store.isReadOnly(io)
                 ? new StoreResult.Refused("the directory is read-only: " + cause)
@@ -172,6 +179,6 @@ final class EntryWriter {
 
     private StoreResult refuseTooLarge(long bytes, long limit) {
         refusedTooLarge.increment();
-        return new StoreResult.Refused("an entry of " + bytes + " bytes is larger than the " + limit + " bytes that may lie here");
+        return new StoreResult.Refused("an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 }

@@ -33,49 +33,54 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tier on this machine's disk: one directory that any number of processes use at once, bounded in bytes, oldest use leaves first.
+ * Local tier: one directory that any number of processes use at once, bounded in bytes, from which
+ * the least recently used entries are evicted first.
  *
- * <p>Entries lie one behind the other in segments; a mapped index leads to them. A look-up copies an entry out and verifies the copy, and
- * takes no lock. A store writes at the end without a lock and then enters the entry in the index under one, for which it waits at most
- * {@link LocalTierConfig#storeTimeout()}. Evicting and giving room back happen behind the callers; only a store that finds a sixteenth more than the capacity
- * on the disk does it itself. {@code docs/local-directory.md} has layout and guarantees.
+ * <p>Entries are stored one after the other in segments; a mapped index contains their locations. A
+ * lookup copies an entry out, verifies the copy, and takes no lock. A store appends the entry
+ * without a lock and then commits it to the index under one, for which it waits at most
+ * {@link LocalTierConfig#storeTimeout()}. Evicting and reclaiming run in the background. Only a
+ * store that finds usage 1/16 above the capacity does them itself. {@code docs/local-directory.md}
+ * has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
     private final Path directory;
     private final SegmentStore store;
-    private final EntryReader shelf;
-    private final IndexCommitter commit;
-    private final LastUseRecorder uses;
-    private final Evictor sweep;
-    private final CapacityEnforcer bound;
-    private final StoreCaretaker aftercare;
-    private final EntryWriter storing;
-    private final IoFailureLog trouble = new IoFailureLog();
+    private final EntryReader reader;
+    private final IndexCommitter committer;
+    private final LastUseRecorder lastUses;
+    private final Evictor evictor;
+    private final CapacityEnforcer enforcer;
+    private final StoreCaretaker caretaker;
+    private final EntryWriter writer;
+    private final IoFailureLog failures = new IoFailureLog();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) {
+    private LocalTier(LocalTierConfig config, Path real, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) {
         this.directory = config.directory();
         this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
-        this.shelf = new EntryReader(naming);
-        this.commit = new IndexCommitter(store, shelf);
-        this.uses = new LastUseRecorder(store, config.clock(), config.background(), trouble);
-        this.sweep = new Evictor(store, shelf, uses, trouble);
-        this.bound = new CapacityEnforcer(store, sweep, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
-        this.aftercare = new StoreCaretaker(store, commit, uses, config.policy(), trouble);
-        this.storing = new EntryWriter(store, shelf, commit, bound, uses, aftercare, trouble);
+        this.reader = new EntryReader(hashing);
+        this.committer = new IndexCommitter(store, reader);
+        this.lastUses = new LastUseRecorder(store, config.clock(), config.background(), failures);
+        this.evictor = new Evictor(store, reader, lastUses, failures);
+        this.enforcer = new CapacityEnforcer(store, evictor, config.policy(), config.capacityBytes(), config.storeTimeout(), config.background());
+        this.caretaker = new StoreCaretaker(store, committer, lastUses, config.policy(), failures);
+        this.writer = new EntryWriter(store, reader, committer, enforcer, lastUses, caretaker, failures);
     }
 
     /**
-     * Opens the tier; creates its directory, private to this user, where it is missing. Reads nothing of what the directory holds.
+     * Opens the tier and creates its directory, private to this user, if it is missing. Reads none
+     * of the directory's content.
      *
-     * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing was written
+     * @throws LocalDirectoryException if the directory cannot be used or would not be safe; nothing
+     *     was written
      */
     public static LocalTier open(LocalTierConfig config) throws LocalDirectoryException {
         return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
     }
 
-    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> naming, StoreStep.Listener steps) throws LocalDirectoryException {
-        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, naming, steps);
+    public static LocalTier open(LocalTierConfig config, long boot, Function<Id, Sha256> hashing, StoreStep.Listener steps) throws LocalDirectoryException {
+        return new LocalTier(config, DirectoryValidator.prepare(config.directory(), config.networkFileSystems()), boot, hashing, steps);
     }
 
     @Override
@@ -90,25 +95,27 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private LoadResult loadInto(Id id, @Nullable Arena memory) {
         requireOpen();
-        return aftercare.reading(files -> {
-            EntryReader.Place place = shelf.find(files, id, memory);
-            switch (place.result()) {
-                case LoadResult.Hit _ -> aftercare.used(place);
-                case LoadResult.Damaged bad -> aftercare.removeDamaged(place, bad.damage());
+        return caretaker.load(files -> {
+            EntryReader.LocatedEntry located = reader.find(files, id, memory);
+            switch (located.result()) {
+                case LoadResult.Hit _ -> caretaker.recordUse(located);
+                case LoadResult.Damaged bad -> caretaker.removeDamaged(located, bad.damage());
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> {}
             }
-            return place.result();
+            return located.result();
         });
     }
 
     /**
-     * Stores an entry. Where another content is there under its id, it is replaced as a whole.
+     * Stores an entry. An entry with the same id and other content is replaced as a whole.
      *
-     * <p>Waits for other threads and processes at most {@link LocalTierConfig#storeTimeout()} in all: for room where the directory is a quarter
-     * over its capacity, for a new segment where the last one is full, for the index. Its own work comes on top.
+     * <p>Waits for other threads and processes take at most {@link LocalTierConfig#storeTimeout()}
+     * in total. A store waits for space if usage is 1/4 above the capacity, for a new segment if
+     * the last one is full, and for the index. The store's own work comes on top.
      *
-     * @return {@code Refused} where the entry is larger than the capacity or the directory is read-only, {@code Failed} where the disk is
-     *     full or fails, or where it waited so long in vain; never {@code Divergent} or {@code Unknown}
+     * @return {@code Refused} if the entry is larger than the capacity or the directory is
+     *     read-only; {@code Failed} if the disk is full or fails, or after the timeout; never
+     *     {@code Divergent} or {@code Unknown}
      */
     @Override
     public StoreResult store(Entry entry) {
@@ -116,24 +123,26 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Stores entries, each as {@link #store} does, and enters some dozens of them in the index with one change, for which it waits as for one. Of
-     * two with the same id in one list the later one stays.
+     * Stores entries, each as {@link #store} does. Up to 64 of them are committed to the index with
+     * one change and one wait. Of two entries with the same id in one list, the later one stays.
      */
     @Override
     public List<StoreResult> storeAll(List<Entry> entries) {
         requireOpen();
-        return storing.store(entries);
+        return writer.store(entries);
     }
 
     @Override
     public void discard(Entry entry) {
         requireOpen();
-        aftercare.removing(() -> {
+        caretaker.remove(() -> {
             OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
-                EntryReader.Place place = files == null ? EntryReader.Place.NONE : StoreCaretaker.twice(store, () -> shelf.find(files, entry.id(), memory));
-                return place.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
-                        && commit.remove(place);
+                EntryReader.LocatedEntry located = files == null
+                        ? EntryReader.LocatedEntry.NONE
+                        : StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, entry.id(), memory));
+                return located.result() instanceof LoadResult.Hit hit && hit.entry().contentHash().equals(entry.contentHash())
+                        && committer.remove(located);
             }
         });
     }
@@ -141,17 +150,17 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        LocalTier _ = aftercare.looking(() -> {
+        LocalTier _ = caretaker.read(() -> {
             OpenStoreFiles files = store.files();
             if (files != null) {
-                files.writeUses(uses.nowMicros());
-                shelf.list(files, visitor);
+                files.writeUses(lastUses.nowMicros());
+                reader.list(files, visitor);
             }
             return this;
         });
     }
 
-    /** Reads a listed entry. Neither counts as a use nor takes a damaged entry away. */
+    /** Reads a listed entry. The read does not count as a use, and removes no damaged entry. */
     @Override
     public LoadResult read(Listed listed) {
         return readInto(listed, null);
@@ -164,44 +173,45 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
-        return aftercare.reading(files -> shelf.find(files, listed, memory).result());
+        return caretaker.load(files -> reader.find(files, listed, memory).result());
     }
 
     /**
-     * Removes a listed entry if it is still what was listed, and not used since; returns whether it was. Its room is given back by
-     * {@link #reclaim()}, or where a store needs it.
+     * Removes a listed entry unless it was replaced or used since; returns whether it was removed.
+     * Its space is reclaimed by {@link #reclaim()}, or when a store needs it.
      */
     public boolean remove(Listed listed) {
         requireOpen();
-        return aftercare.removing(() -> {
+        return caretaker.remove(() -> {
             OpenStoreFiles files = store.files();
             try (Arena memory = Arena.ofConfined()) {
                 if (files == null) {
                     return false;
                 }
-                EntryReader.Place place = StoreCaretaker.twice(store, () -> shelf.find(files, listed, memory));
-                return EntryReader.isStill(files, place, listed) && commit.remove(place);
+                EntryReader.LocatedEntry located = StoreCaretaker.retryAfterTruncation(store, () -> reader.find(files, listed, memory));
+                return EntryReader.isUnchanged(files, located, listed) && committer.remove(located);
             }
         });
     }
 
     /**
-     * Gives back to the disk what removed entries took, as far as whole blocks are free, and copies entries together where it pays. Waits at
-     * most two seconds for another process that is at it. Evictions and {@link #clear()} do this themselves.
+     * Reclaims the space of removed entries, as far as whole blocks are free, and copies entries
+     * together where that pays. Waits at most 2 s for another process that is reclaiming. Evictions
+     * and {@link #clear()} reclaim on their own.
      */
     public void reclaim() {
         requireOpen();
-        bound.reclaim();
+        enforcer.reclaim();
     }
 
     /** Removes every entry. */
     public void clear() {
         requireOpen();
-        aftercare.removing(commit::clear);
-        bound.reclaim();
+        caretaker.remove(committer::clear);
+        enforcer.reclaim();
     }
 
-    /** Bytes of all entries, with what each is rounded up to. */
+    /** Returns the bytes of all entries, each rounded up to whole units. */
     public long usedBytes() {
         return amount(() -> {
             OpenStoreFiles files = store.countedFiles();
@@ -209,65 +219,70 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         });
     }
 
-    /** Bytes that the entries take on the disk, with what is yet to be given back. */
+    /**
+     * Returns the bytes that the entries occupy on disk, including space that is not yet reclaimed.
+     */
     public long diskBytes() {
-        return amount(bound::diskBytes);
+        return amount(enforcer::diskBytes);
     }
 
-    /** How many bytes may lie in the directory, as far as this process is asked. */
+    /** Returns the capacity in bytes that this process enforces. */
     public long capacityBytes() {
-        return bound.capacity();
+        return enforcer.capacity();
     }
 
     /**
-     * Changes the capacity, for this process. Where less is allowed than is there, the oldest entries leave before this returns; it waits
-     * at most two seconds for another process that is evicting.
+     * Changes the capacity for this process. If usage is above the new capacity, the oldest entries
+     * are evicted before this method returns. It waits at most 2 s for another process that is
+     * evicting.
      *
-     * @param bytes how many bytes may lie in the directory; 0 keeps nothing
-     * @throws IllegalArgumentException if the number is negative
+     * @param bytes the capacity in bytes; 0 stores nothing
+     * @throws IllegalArgumentException if {@code bytes} is negative
      */
     public void setCapacity(long bytes) {
         requireOpen();
         LocalTierConfig.requireCapacity(bytes);
-        aftercare.removing(() -> {
-            bound.setCapacity(bytes);
+        caretaker.remove(() -> {
+            enforcer.setCapacity(bytes);
             return true;
         });
     }
 
-    /** The directory, absolute. */
+    /** Returns the directory as an absolute path. */
     public Path directory() {
         return directory;
     }
 
     /**
-     * What the directory holds, counted now.
+     * Counts the contents of the directory.
      *
-     * @throws IOException if it cannot be read
+     * @throws IOException if the directory cannot be read
      */
-    public DirectoryUsage survey() throws IOException {
+    public DirectoryUsage usage() throws IOException {
         requireOpen();
-        return aftercare.looking(() -> StoreCaretaker.twice(store, () -> DirectoryUsage.of(store)));
+        return caretaker.read(() -> StoreCaretaker.retryAfterTruncation(store, () -> DirectoryUsage.of(store)));
     }
 
-    /** What this tier did in this process so far. */
+    /** Returns the statistics of this tier in this process. */
     public LocalTierStatistics statistics() {
-        return new LocalTierStatistics(sweep.evictions(), sweep.bytesEvicted(), aftercare.healedSoFar(), storing.refusedTooLarge(), trouble.count());
+        return new LocalTierStatistics(evictor.evictions(), evictor.bytesEvicted(), caretaker.healedCount(), writer.refusedTooLarge(), failures.count());
     }
 
-    /** Writes what is behind: uses, and a sweep that was asked for. */
+    /** Writes recorded last uses, and runs a sweep that was requested. */
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            uses.close();
-            bound.finish();
+            lastUses.close();
+            enforcer.finish();
             store.release();
         }
     }
 
-    /** Sweeps now, due or not; false where another is sweeping. For tests. */
+    /**
+     * Sweeps now, due or not; returns false if another thread or process is sweeping. For tests.
+     */
     public boolean sweepNow() {
-        return bound.sweepNow();
+        return enforcer.sweepNow();
     }
 
     private interface Amount {
@@ -279,7 +294,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         try {
             return amount.bytes();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.ACCOUNTING, e);
+            failures.record(IoFailureLog.Kind.ACCOUNTING, e);
             return 0;
         }
     }

@@ -1,13 +1,13 @@
 package dev.granary.local;
 
 /**
- * What a local tier did in this process up to a moment, beyond the results that its callers saw.
+ * Statistics of a local tier in this process, beyond the results that its callers saw. Immutable.
  *
- * @param evictions entries removed to keep the capacity
- * @param bytesEvicted their bytes
- * @param healed damaged entries taken away by a look-up or replaced by a store
- * @param refusedTooLarge stores refused because one entry was larger than the capacity
- * @param inputOutputErrors operations of the file system that failed
+ * @param evictions number of entries evicted to stay below the capacity
+ * @param bytesEvicted bytes of these entries
+ * @param healed number of damaged entries removed by a lookup or replaced by a store
+ * @param refusedTooLarge number of stores refused because the entry was larger than the capacity
+ * @param inputOutputErrors number of failed file-system operations
  */
 public record LocalTierStatistics(
         long evictions, long bytesEvicted, long healed, long refusedTooLarge, long inputOutputErrors) {}

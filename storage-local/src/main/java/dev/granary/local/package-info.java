@@ -1,4 +1,4 @@
-/** The local tier: one directory that any number of processes share. */
+/** The local tier: one directory shared by any number of processes. */
 @NullMarked
 package dev.granary.local;
 

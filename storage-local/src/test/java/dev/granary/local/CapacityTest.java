@@ -29,7 +29,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The bound in bytes: what leaves, when, and what it frees. */
+/** Tests of the capacity: which entries are evicted, when, and how much space that frees. */
 final class CapacityTest {
     private static final int SIZE = 10_000;
     private static final long ROOM_FOR_TEN = 10 * (SIZE + 700L);
@@ -61,7 +61,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 M9 the least recently used leave; what was used stays, although it was stored first")
+    @DisplayName("E1 M9 the least recently used entries are evicted; a used one stays, although it was stored first")
     void leastRecentlyUsedLeaves() throws Exception {
         List<Entry> ten;
         try (LocalTier tier = LocalTier.open(config().build())) {
@@ -88,7 +88,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 FIFO: the first stored leave, used or not, also after they were copied to another segment")
+    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not, also after they were copied to another segment")
     void firstStoredLeaves() throws Exception {
         try (LocalTier tier = LocalTier.open(config().policy(EvictionPolicy.FIFO).build())) {
             List<Entry> ten = storeTen(tier);
@@ -125,12 +125,12 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E3 while another evicts, gets do not wait and puts go on, up to a quarter too much; an executor that refuses leaves work to close")
+    @DisplayName("E3 while another process evicts, loads do not wait and stores continue up to 1/4 above the capacity; rejected sweeps run in close")
     void evictionDoesNotDisturb() throws Exception {
         SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject).storeTimeout(Duration.ofMillis(250)).build())) {
             List<Entry> ten = storeTen(tier);
-            store.sweepAlone(() -> {
+            store.runSweep(() -> {
                 int stored = 0;
                 for (int i = 0; i < 10; i++) {
                     Entry entry = entries.entry(SIZE);
@@ -156,7 +156,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E4 two openings agree after one evicted")
+    @DisplayName("E4 two open tiers agree after one evicted")
     void twoAgree() throws Exception {
         try (LocalTier one = LocalTier.open(config().build()); LocalTier two = LocalTier.open(config().build())) {
             List<Entry> ten = storeTen(one);
@@ -186,10 +186,10 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 a long random life: exactly the least recently used have left, within a sixteenth; the disk holds no more than its bound")
+    @DisplayName("E1 a long random run: exactly the least recently used are evicted, within 1/16; disk usage stays below its bound")
     void longLife() throws Exception {
         long capacity = 60 * (SIZE + 700L);
-        List<Entry> byUse = new ArrayList<>(); // the longest unused first
+        List<Entry> byUse = new ArrayList<>(); // least recently used first
         Set<Entry> gone = new HashSet<>();
         try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build())) {
             for (int i = 0; i < 400; i++) {
@@ -208,10 +208,10 @@ final class CapacityTest {
                 assertTrue(tier.diskBytes() <= capacity + capacity / 16, () -> "disk " + tier.diskBytes());
                 boolean survivorSeen = false;
                 for (Entry each : List.copyOf(byUse)) {
-                    boolean isThere = StoreInvariants.isThere(tier, each);
-                    assertTrue(isThere || !survivorSeen, "one left although another was unused for longer");
-                    survivorSeen |= isThere;
-                    if (!isThere) {
+                    boolean isPresent = StoreInvariants.isPresent(tier, each);
+                    assertTrue(isPresent || !survivorSeen, "an entry was evicted although another was unused for longer");
+                    survivorSeen |= isPresent;
+                    if (!isPresent) {
                         gone.add(each);
                         byUse.remove(each);
                     }

@@ -14,7 +14,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** Claims in a process of its own, at the test's command: {@code claim NAME}, {@code launch NAME}, {@code close NAME}. */
+/**
+ * Process that claims ids at the test's command: {@code claim NAME}, {@code launch NAME},
+ * {@code close NAME}.
+ */
 public final class ClaimProcess implements AutoCloseable {
     private final Process process;
     private final Writer commands;
@@ -34,7 +37,7 @@ public final class ClaimProcess implements AutoCloseable {
                 .start());
     }
 
-    public String ask(String command) throws IOException {
+    public String request(String command) throws IOException {
         commands.write(command + "\n");
         commands.flush();
         return Objects.requireNonNull(answers.readLine(), "the process ended");
@@ -49,7 +52,7 @@ public final class ClaimProcess implements AutoCloseable {
         process.destroyForcibly();
     }
 
-    /** What runs in the other process. */
+    /** Entry point of the other process. */
     public static void main(String[] arguments) throws IOException {
         Map<String, ClaimResult.Mine> mine = new HashMap<>();
         try (LocalClaims claims = LocalClaims.open(Path.of(arguments[0]));

@@ -12,16 +12,20 @@ import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Threads that store entries in one tier as fast as they can, and an account of what became of the stores.
+ * Run of threads that store entries in one tier as fast as they can, with the counts of their
+ * outcomes.
  *
- * @param stored how many stores succeeded
- * @param failed how many did not
- * @param early how many of the failed ones had waited for less than the deadline
- * @param longestMillis how long the longest store took
- * @param reasons of the failures, each once
+ * @param stored number of successful stores
+ * @param failed number of failed stores
+ * @param early number of failed stores that had waited for less than the timeout
+ * @param longestMillis duration of the longest store in milliseconds
+ * @param reasons the distinct reasons of the failures
  */
 record ContentionRun(long stored, long failed, long early, long longestMillis, String reasons) {
-    /** Runs {@code threads}, each of which stores {@code count} entries of {@code size} bytes that no other thread has. */
+    /**
+     * Runs {@code threads} threads, each of which stores {@code count} entries of {@code size}
+     * bytes that no other thread stores.
+     */
     static ContentionRun run(LocalTier tier, long deadlineNanos, String prefix, int threads, int count, int size) throws InterruptedException {
         LongAdder stored = new LongAdder();
         LongAdder failed = new LongAdder();
@@ -57,23 +61,23 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
         return new ContentionRun(stored.sum(), failed.sum(), early.sum(), longest.get(), String.join("; ", reasons));
     }
 
-    /** How the names of a thread's entries begin. */
+    /** Returns the prefix of the names of a thread's entries. */
     static String name(String prefix, int thread) {
         return prefix + "-" + thread + "-";
     }
 
-    /** What {@link #line()} wrote. */
+    /** Parses the output of {@link #line()}. */
     static ContentionRun parse(String line) {
         String[] words = line.split(" ", 5);
         return new ContentionRun(Long.parseLong(words[0]), Long.parseLong(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), words[4]);
     }
 
-    /** The account in one line. */
+    /** Returns the counts in one line. */
     String line() {
         return stored + " " + failed + " " + early + " " + longestMillis + " " + reasons;
     }
 
-    /** Both together. */
+    /** Returns the combined counts. */
     ContentionRun and(ContentionRun other) {
         return new ContentionRun(stored + other.stored, failed + other.failed, early + other.early,
                 Math.max(longestMillis, other.longestMillis), reasons.equals(other.reasons) ? reasons : (reasons + " " + other.reasons).strip());

@@ -32,8 +32,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Many threads and many processes that store in one directory at once. A store that fails must have waited for its whole deadline, however
- * slow the machine is; so nothing here depends on its speed.
+ * Tests of many threads and processes that store in one directory. A failed store must have waited
+ * for its whole timeout, however slow the machine is, so no test depends on its speed.
  */
 @Timeout(600)
 final class ContentionTest {
@@ -60,7 +60,7 @@ final class ContentionTest {
 
     @ParameterizedTest(name = "A8 L4 threads, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("A8 L4 many threads of one process: no store fails before its deadline, and eviction goes on")
+    @DisplayName("A8 L4 many threads of one process: no store fails before its timeout, and eviction continues")
     void threads(long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             long start = System.nanoTime();
@@ -80,7 +80,7 @@ final class ContentionTest {
 
     @ParameterizedTest(name = "A8 L4 processes, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("A8 L4 many processes: no store fails before its deadline, and eviction goes on")
+    @DisplayName("A8 L4 many processes: no store fails before its timeout, and eviction continues")
     void processes(long capacity) throws Exception {
         List<TierProcess> processes = new ArrayList<>();
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
@@ -88,7 +88,7 @@ final class ContentionTest {
                 processes.add(TierProcess.start(directory(), capacity));
             }
             for (TierProcess process : processes) {
-                assertEquals("Absent", process.ask("load nothing 1")); // up and running
+                assertEquals("Absent", process.request("load nothing 1")); // the process has started
             }
             long start = System.nanoTime();
             for (int i = 0; i < PROCESSES; i++) {
@@ -109,48 +109,51 @@ final class ContentionTest {
     }
 
     @Test
-    @DisplayName("A8 L4 a holder that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
-    void holderStandsStill() throws Exception {
+    @DisplayName("A8 L4 a stalled holder: the first store waits for its timeout, the next fails at once, both with the cause; later stores work")
+    void stalledHolder() throws Exception {
         Duration timeout = Duration.ofMillis(300);
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(timeout).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            assertEquals("Stored", process.ask("store first 100"));
-            process.ask("stop " + StoreStep.MARKED);
-            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
+            assertEquals("Stored", process.request("store first 100"));
+            process.request("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
             long start = System.nanoTime();
             StoreResult failed = tier.store(SharedEntries.entry("third", 100));
-            assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its deadline");
-            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            assertTrue(System.nanoTime() - start >= timeout.toNanos(), "before its timeout");
+            assertTrue(failed.toString().contains("without progress"), failed::toString);
             failed = tier.store(SharedEntries.entry("third", 100));
-            assertTrue(failed.toString().contains("stands still"), failed::toString);
+            assertTrue(failed.toString().contains("without progress"), failed::toString);
             assertHit(SharedEntries.entry("first", 100), tier.load(SharedEntries.entry("first", 100).id()));
-            assertEquals("Stored", process.goOn());
+            assertEquals("Stored", process.resume());
             assertStoredSoon(tier, SharedEntries.entry("third", 100));
-            process.ask("stop " + StoreStep.MARKED);
-            assertEquals("AT " + StoreStep.MARKED, process.ask("store fourth 100"));
+            process.request("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.request("store fourth 100"));
             assertInstanceOf(StoreResult.Failed.class, tier.store(SharedEntries.entry("fifth", 100)));
             process.kill();
             assertStoredSoon(tier, SharedEntries.entry("fifth", 100));
         }
     }
 
-    /** A lock request that waits has the lock a moment after the holder's end, and lets go; stores of a busy machine may miss their deadline meanwhile. */
+    /**
+     * Repeats a store until it succeeds. A pending lock request gets the lock shortly after the
+     * holder's end and releases it. On a busy machine, stores may reach their timeout before that.
+     */
     private static void assertStoredSoon(LocalTier tier, Entry entry) {
         long end = System.nanoTime() + Duration.ofMinutes(5).toNanos();
         StoreResult result;
         do {
             result = tier.store(entry);
         } while (!(result instanceof StoreResult.Stored) && System.nanoTime() < end);
-        assertInstanceOf(StoreResult.Stored.class, result, "a lock request that waits must let go");
+        assertInstanceOf(StoreResult.Stored.class, result, "a pending lock request must release the lock");
     }
 
     @Test
-    @DisplayName("A7 A8 an interrupt while a store waits for the lock: it goes on waiting, and keeps the status; the queue stays open")
+    @DisplayName("A7 A8 an interrupted store continues to wait for the lock and keeps the interrupt status; the queue stays usable")
     void interrupted() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            process.ask("stop " + StoreStep.MARKED);
-            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
+            process.request("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
             List<String> ends = new CopyOnWriteArrayList<>();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
@@ -166,7 +169,7 @@ final class ContentionTest {
                 }
                 thread.interrupt();
             }
-            assertEquals("Stored", process.goOn());
+            assertEquals("Stored", process.resume());
             for (Thread thread : waiting) {
                 thread.join();
             }
@@ -176,54 +179,54 @@ final class ContentionTest {
     }
 
     @Test
-    @DisplayName("A8 L4 a look-up that finds damage waits for a moment only, whatever the deadline of a store is")
-    void lookUpWaitsShort() throws Exception {
+    @DisplayName("A8 L4 a lookup that finds damage waits briefly, whatever the timeout of a store is")
+    void lookupWaitsBriefly() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).storeTimeout(Duration.ofDays(1)).background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
             Entry entry = SharedEntries.entry("rots", 1000);
             tier.store(entry);
-            EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory(), entry.id());
-            byte[] bytes = spot.read();
+            EntryBytesOnDisk onDisk = EntryBytesOnDisk.of(directory(), entry.id());
+            byte[] bytes = onDisk.read();
             bytes[bytes.length - 1] ^= 1;
-            spot.write(bytes);
-            process.ask("stop " + StoreStep.MARKED);
-            assertEquals("AT " + StoreStep.MARKED, process.ask("store second 100"));
-            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // else the test's own deadline ends it
-            assertEquals("Stored", process.goOn());
+            onDisk.write(bytes);
+            process.request("stop " + StoreStep.MARKED);
+            assertEquals("AT " + StoreStep.MARKED, process.request("store second 100"));
+            assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())); // otherwise the test's timeout ends it
+            assertEquals("Stored", process.resume());
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a sweep that stands still: the first store waits for its deadline, the next fails at once, both say so; then all goes on")
-    void sweepStandsStill() throws Exception {
+    @DisplayName("A8 L4 a stalled sweep: the first store waits for its timeout, the next fails at once, both with the cause; later stores work")
+    void stalledSweep() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            assertEquals("done", process.ask("many first 400 " + SIZE));
-            process.ask("stop " + StoreStep.CLOSED);
-            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
+            assertEquals("done", process.request("many first 400 " + SIZE));
+            process.request("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
             StoreResult failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+            assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
             failed = tier.store(SharedEntries.entry("second", 100));
-            assertTrue(failed.toString().contains("another process stands still"), failed::toString);
-            assertEquals("true", process.goOn());
+            assertTrue(failed.toString().contains("another process makes no progress"), failed::toString);
+            assertEquals("true", process.resume());
             assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a store that waited while others made changes says nothing of those who come later: the next one waits for its own deadline")
-    void sweepMovedMeanwhile() throws Exception {
+    @DisplayName("A8 L4 after a store that waited while others made changes, the next store waits for its own timeout")
+    void sweepProgressesMeanwhile() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory()).capacityBytes(2 << 20).storeTimeout(Duration.ofMillis(300))
                         .background(Runnable::run).build());
                 TierProcess process = TierProcess.start(directory(), ROOM)) {
-            assertEquals("done", process.ask("many first 400 " + SIZE));
-            process.ask("stop " + StoreStep.CLOSED);
-            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
+            assertEquals("done", process.request("many first 400 " + SIZE));
+            process.request("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
             SegmentStore shared = SegmentStore.share(directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
                 StoreResult failed;
-                do { // until the one change comes while the store waits
+                do { // until the one change happens while the store waits
                     Thread change = Thread.ofPlatform().start(() -> {
                         try {
                             assertTrue(shared.change(_ -> true));
@@ -233,34 +236,34 @@ final class ContentionTest {
                     });
                     failed = tier.store(SharedEntries.entry("second", 100));
                     change.join();
-                } while (!failed.toString().contains("another process has given back too little for"));
+                } while (!failed.toString().contains("another process has reclaimed too little for"));
                 failed = tier.store(SharedEntries.entry("second", 100));
-                assertTrue(failed.toString().contains("another process has stood still for"), failed::toString);
+                assertTrue(failed.toString().contains("another process has made no progress for"), failed::toString);
             } finally {
                 shared.release();
             }
-            assertEquals("true", process.goOn());
+            assertEquals("true", process.resume());
         }
     }
 
     @Test
-    @DisplayName("A8 L4 all waits of a store are together as long as one may be: what one took the next has no more")
-    void oneDeadline() throws Exception {
+    @DisplayName("A8 L4 all waits of a store share one timeout: each wait reduces the time left for the next")
+    void sharedTimeout() throws Exception {
         Duration day = Duration.ofDays(1);
         AtomicReference<TierProcess> other = new AtomicReference<>();
         AtomicReference<SegmentStore> shared = new AtomicReference<>();
         List<Long> left = new ArrayList<>();
         StoreStep.Listener stopping = step -> {
             if (step == StoreStep.LOCKED && shared.get() != null) {
-                left.add(Objects.requireNonNull(shared.get()).patience().left());
+                left.add(Objects.requireNonNull(shared.get()).remainingTime().nanos());
             } else if (step == StoreStep.RESERVED && other.get() != null) {
                 try {
-                    other.get().ask("stop " + StoreStep.MARKED);
-                    assertEquals("AT " + StoreStep.MARKED, other.get().ask("store third 100"));
+                    other.get().request("stop " + StoreStep.MARKED);
+                    assertEquals("AT " + StoreStep.MARKED, other.get().request("store third 100"));
                 } catch (IOException e) {
                     throw new UncheckedIOException(e);
                 }
-                Objects.requireNonNull(shared.get()).patience().spend(day.toNanos());
+                Objects.requireNonNull(shared.get()).remainingTime().deduct(day.toNanos());
             }
         };
         LocalTierConfig config = LocalTierConfig.builder(directory()).storeTimeout(day).background(Runnable::run).build();
@@ -272,10 +275,10 @@ final class ContentionTest {
             assertEquals(2, left.size(), "one wait for a segment of its own, one for the index");
             assertTrue(day.toNanos() > left.getFirst() && left.getFirst() > left.getLast(), left::toString);
             other.set(process);
-            StoreResult failed = tier.store(SharedEntries.entry("second", 100)); // else it waits for a day
+            StoreResult failed = tier.store(SharedEntries.entry("second", 100)); // otherwise it waits for a day
             assertTrue(failed.toString().contains("is busy"), failed::toString);
             other.set(null);
-            assertEquals("Stored", process.goOn());
+            assertEquals("Stored", process.resume());
             assertInstanceOf(StoreResult.Stored.class, tier.store(SharedEntries.entry("second", 100)));
         } finally {
             Objects.requireNonNull(shared.get()).release();
@@ -290,10 +293,10 @@ final class ContentionTest {
         assertEquals(0, result.early(), result::toString);
         assertTrue(result.stored() > 0, result::toString);
         while (!tier.sweepNow()) {
-            Thread.onSpinWait(); // one that was asked for is under way
+            Thread.onSpinWait(); // a requested sweep is in progress
         }
         assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
         assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
-        assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+        assertEquals(tier.usage().entryBytes(), tier.usedBytes());
     }
 }

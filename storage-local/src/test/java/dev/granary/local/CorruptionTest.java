@@ -34,8 +34,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Damage of every kind to a stored entry: a miss, counted, healed, never an exception and never wrong bytes; its neighbours in the segment
- * stay as they are.
+ * Tests of damage to a stored entry: a counted miss that is healed, never an exception or wrong
+ * bytes. Its neighbours in the segment are not affected.
  */
 final class CorruptionTest {
     private static final int CAPACITY = 32 << 20;
@@ -72,7 +72,7 @@ final class CorruptionTest {
     @DisplayName("D6 a flipped bit in any byte is a miss, healed by the next store")
     void anyByte() throws IOException {
         for (int bit = 0; bit < 8; bit++) {
-            for (int i = bit % 3; i < storeInRow().length(); i += bit == 0 ? 1 : 3) { // bit 0 everywhere, each other bit in a third of the bytes
+            for (int i = bit % 3; i < storeInRow().length(); i += bit == 0 ? 1 : 3) { // bit 0 of every byte, each other bit of a third of the bytes
                 byte[] bad = storeInRow().read();
                 bad[i] ^= (byte) (1 << ((i + bit) % 8));
                 assertMissAndHeals(bad, i);
@@ -81,7 +81,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 every field of header and table at every extreme: a miss, healed by the next store")
+    @DisplayName("D6 an extreme value in any field of header and table is a miss, healed by the next store")
     void extremes() throws IOException {
         for (int at = 0; at + Long.BYTES <= 160; at++) {
             for (byte extreme : new byte[] {0, 0x7f, (byte) 0xff}) {
@@ -115,7 +115,7 @@ final class CorruptionTest {
         assertMissAndHeals(entries.bytes(length), 1);
         assertMissAndHeals(new byte[length], 2);
         byte[] sound = storeInRow().read();
-        for (int shift = 1; shift < sound.length; shift++) { // the entry itself, but not where it should be
+        for (int shift = 1; shift < sound.length; shift++) { // the entry itself, at a wrong offset
             byte[] moved = new byte[sound.length];
             System.arraycopy(sound, 0, moved, shift, sound.length - shift);
             storeInRow();
@@ -124,12 +124,12 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 junk behind an entry, up to the unit that the next one starts at, harms nobody")
+    @DisplayName("D6 random bytes between an entry and the next unit do no harm")
     void trailingJunk() throws IOException {
-        EntryBytesOnDisk spot = storeInRow();
-        byte[] junk = Arrays.copyOf(spot.read(), (int) EntryLocation.units(spot.length()) * EntryLocation.UNIT);
-        Arrays.fill(junk, spot.length(), junk.length, (byte) 0xff);
-        spot.write(junk);
+        EntryBytesOnDisk onDisk = storeInRow();
+        byte[] junk = Arrays.copyOf(onDisk.read(), (int) EntryLocation.units(onDisk.length()) * EntryLocation.UNIT);
+        Arrays.fill(junk, onDisk.length(), junk.length, (byte) 0xff);
+        onDisk.write(junk);
         assertHit(entry, tier.load(entry.id()));
         assertNeighbours();
     }
@@ -159,14 +159,14 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment that ends in any byte of an entry: a miss, healed by the next store; what lies before hits")
+    @DisplayName("D6 a segment that ends at any byte of an entry: a miss, healed by the next store; earlier entries hit")
     void anyTruncation() throws Exception {
-        EntryBytesOnDisk spot = storeInRow();
+        EntryBytesOnDisk onDisk = storeInRow();
         tier.close();
         DirectoryImage sound = DirectoryImage.of(directory);
-        for (int left = 0; left < spot.length(); left++) {
+        for (int left = 0; left < onDisk.length(); left++) {
             sound.writeTo(directory);
-            spot.cut(left);
+            onDisk.cut(left);
             tier = openTier();
             assertCutHeals(left);
             tier.close();
@@ -177,7 +177,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment cut under the mapping of a tier that runs: a miss, healed by the next store; what lies before hits")
+    @DisplayName("D6 a segment truncated under the mapping of an open tier: a miss, healed by the next store; earlier entries hit")
     void truncationUnderMapping() throws Exception {
         Entry large = entries.entry(entry.id(), 20_000);
         for (int left = 0; left < 20_000; left += 700) {
@@ -204,17 +204,17 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment cut under the mapping of a tier that only stores, or only sweeps: it goes on")
+    @DisplayName("D6 a segment truncated under the mapping of a tier that only stores, or only sweeps: the tier continues")
     void truncationUnderWriter() throws Exception {
         for (int left = -64; left < 12_000; left += 3_000) {
             Entry large = entries.entry(20_000);
             Entry replaced = entries.entry(large.id(), 20_000);
             tier.store(large);
-            EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory, large.id());
-            spot.cut(left == -64 ? (int) -spot.offset() : left);
+            EntryBytesOnDisk onDisk = EntryBytesOnDisk.of(directory, large.id());
+            onDisk.cut(left == -64 ? (int) -onDisk.offset() : left);
             assertEquals(true, tier.sweepNow());
             StoreResult first = tier.store(replaced);
-            if (first instanceof StoreResult.Failed) { // what it found cut is mapped anew for the next
+            if (first instanceof StoreResult.Failed) { // the truncated file is mapped anew for the next store
                 assertInstanceOf(StoreResult.Stored.class, tier.store(replaced), first.toString());
             }
             assertHit(replaced, tier.load(large.id()));
@@ -222,19 +222,19 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged entry goes with the look-up that finds it; another version's stays for that version")
-    void removedByLookUp() throws IOException {
-        EntryBytesOnDisk spot = storeInRow();
-        byte[] bad = spot.read();
+    @DisplayName("D6 the lookup that finds a damaged entry removes it; an entry of another version stays for that version")
+    void removedByLookup() throws IOException {
+        EntryBytesOnDisk onDisk = storeInRow();
+        byte[] bad = onDisk.read();
         bad[bad.length - 1] ^= 1;
-        spot.write(bad);
+        onDisk.write(bad);
         assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id()));
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         EntryBytesOnDisk wrongVersion = storeInRow();
         byte[] flipped = wrongVersion.read();
         flipped[9] ^= 2;
         wrongVersion.write(flipped);
-        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum tells that it is no later version");
+        assertEquals(DamageKind.CORRUPT, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage(), "its checksum shows that it is no later version");
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         EntryBytesOnDisk newer = storeInRow();
         byte[] newerVersion = newer.read();
@@ -249,19 +249,19 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D10 removing a bad entry leaves its newer replacement alone")
+    @DisplayName("D10 removing a damaged entry does not affect its newer replacement")
     void removalIsExact() throws IOException {
-        EntryBytesOnDisk spot = storeInRow();
-        byte[] bad = spot.read();
+        EntryBytesOnDisk onDisk = storeInRow();
+        byte[] bad = onDisk.read();
         bad[bad.length - 1] ^= 1;
-        spot.write(bad);
+        onDisk.write(bad);
         SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
         try (Arena memory = Arena.ofConfined()) {
-            EntryReader shelf = new EntryReader(Id::hash);
-            EntryReader.Place found = shelf.find(Objects.requireNonNull(store.files()), entry.id(), memory);
+            EntryReader reader = new EntryReader(Id::hash);
+            EntryReader.LocatedEntry found = reader.find(Objects.requireNonNull(store.files()), entry.id(), memory);
             assertInstanceOf(LoadResult.Damaged.class, found.result());
             assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
-            assertFalse(new IndexCommitter(store, shelf).remove(found));
+            assertFalse(new IndexCommitter(store, reader).remove(found));
         } finally {
             store.release();
         }
@@ -269,7 +269,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D9 of several ids with one hash, damage to one leaves the others")
+    @DisplayName("D9 of several ids with one hash, damage to one does not affect the others")
     void sameHash() throws Exception {
         Sha256 same = Sha256.of(new byte[] {1});
         tier.close();
@@ -283,10 +283,10 @@ final class CorruptionTest {
             }
             int length = EntryBytesOnDisk.of(directory, _ -> same, victim.id()).length();
             for (int i = 0; i < length; i++) {
-                EntryBytesOnDisk spot = EntryBytesOnDisk.of(directory, _ -> same, victim.id());
-                byte[] bad = spot.read();
+                EntryBytesOnDisk onDisk = EntryBytesOnDisk.of(directory, _ -> same, victim.id());
+                byte[] bad = onDisk.read();
                 bad[i] ^= 1;
-                spot.write(bad);
+                onDisk.write(bad);
                 for (Entry each : all) {
                     if (each != victim) {
                         assertHit(each, tier.load(each.id()));
@@ -299,10 +299,12 @@ final class CorruptionTest {
                 }
             }
         }
-        tier.clear(); // nobody else names ids like this
+        tier.clear(); // other tiers do not use this hash function
     }
 
-    /** Stores the three anew, one behind the other; returns where the one in the middle lies. */
+    /**
+     * Stores the three entries again, one after the other; returns the location of the middle one.
+     */
     private EntryBytesOnDisk storeInRow() throws IOException {
         for (Entry each : List.of(before, entry, behind)) {
             tier.discard(each);
@@ -318,13 +320,13 @@ final class CorruptionTest {
         assertHit(behind, tier.load(behind.id()));
     }
 
-    /** Replaces the bytes of the entry, as they lie there now, by {@code bad}. */
+    /** Replaces the current bytes of the entry by {@code bad}. */
     private void assertMissAndHeals(byte[] bad, int variant) throws IOException {
         if (!(tier.load(entry.id()) instanceof LoadResult.Hit)) {
             storeInRow();
         }
         EntryBytesOnDisk.of(directory, entry.id()).write(bad);
-        if (variant % 2 == 0) { // healed by a look-up and a store, or by a store alone
+        if (variant % 2 == 0) { // healed by a lookup and a store, or by a store alone
             LoadResult found = tier.load(entry.id());
             assertInstanceOf(LoadResult.Damaged.class, found, () -> "variant " + variant + ": " + found);
         }

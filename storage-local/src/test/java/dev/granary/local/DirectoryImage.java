@@ -14,7 +14,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** The files of a directory as bytes, by their relative paths: copied from a disk, changed in memory, laid out on a disk again. */
+/**
+ * Image of a directory: its files as bytes by relative path, read from disk, changed in memory, and
+ * written to disk again. Immutable.
+ */
 public final class DirectoryImage {
     static final int PAGE = 4096;
 
@@ -50,7 +53,7 @@ public final class DirectoryImage {
         return Objects.requireNonNull(files.get(name), name);
     }
 
-    /** This tree but for one file. */
+    /** Returns this image without one file. */
     DirectoryImage with(String name, byte[] content) {
         DirectoryImage tree = new DirectoryImage(new TreeMap<>(files));
         tree.files.put(name, content);
@@ -63,14 +66,14 @@ public final class DirectoryImage {
         return tree;
     }
 
-    /** The one file whose path starts like that. */
+    /** Returns the single file whose path starts with a prefix. */
     String only(String prefix) {
         return files.keySet().stream().filter(name -> name.startsWith(prefix)).reduce((_, _) -> {
             throw new AssertionError("several files start with " + prefix + ": " + files.keySet());
         }).orElseThrow();
     }
 
-    /** Has the directory hold this and nothing else; pages of zeros become holes. */
+    /** Replaces the content of the directory by this image; pages of zeros become holes. */
     void writeTo(Path directory) throws IOException {
         delete(directory);
         Files.createDirectories(directory, DirectoryValidator.privateDirectory(directory));

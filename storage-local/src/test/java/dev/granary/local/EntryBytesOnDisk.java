@@ -19,11 +19,11 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Where the bytes of a stored entry lie.
+ * Location of the bytes of a stored entry.
  *
  * @param file the segment
- * @param offset in it
- * @param length of the entry
+ * @param offset the offset in it
+ * @param length the length of the entry in bytes
  */
 record EntryBytesOnDisk(Path file, long offset, int length) {
     static EntryBytesOnDisk of(Path directory, Id id) throws IOException {
@@ -51,7 +51,7 @@ record EntryBytesOnDisk(Path file, long offset, int length) {
         }
     }
 
-    /** Writes where the entry lies, and behind it if that is more. */
+    /** Writes at the offset of the entry, and beyond its end if there are more bytes. */
     void write(byte[] bytes) throws IOException {
         try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
             out.seek(offset);
@@ -59,7 +59,7 @@ record EntryBytesOnDisk(Path file, long offset, int length) {
         }
     }
 
-    /** Ends the file so that this many bytes of the entry are left. */
+    /** Truncates the file so that this many bytes of the entry remain. */
     void cut(int left) throws IOException {
         try (RandomAccessFile out = new RandomAccessFile(file.toFile(), "rw")) {
             assertEquals(true, out.length() > offset + left);

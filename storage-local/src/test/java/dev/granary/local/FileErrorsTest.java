@@ -38,11 +38,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A system that does not show the store's files for a while, and things that are no files in their places. */
+/**
+ * Tests of files that the system does not show for a while, and of other objects in their places.
+ */
 @Timeout(600)
 final class FileErrorsTest {
     private static final int COUNT = 40;
-    private static final int SIZE = 60_000; // so that they lie in several segments
+    private static final int SIZE = 60_000; // spreads the entries over several segments
     private static final long CAPACITY = 16 << 20;
     private static final int NOBODY = 65534;
 
@@ -70,11 +72,11 @@ final class FileErrorsTest {
         return all;
     }
 
-    /** What a directory is made unreadable by. */
+    /** Fault that makes a directory unreadable. */
     enum Fault {
-        /** Its name leads to itself: an error for root as well. */
+        /** Its name is a link to itself: an error for root as well. */
         LOOP,
-        /** Its mode, for a user who may not ignore it. */
+        /** Its mode denies access to users without privileges. */
         PERMISSION
     }
 
@@ -116,7 +118,10 @@ final class FileErrorsTest {
         void run() throws Exception;
     }
 
-    /** Has this thread, and those that it starts, touch files as a user whom permissions bind; root alone needs it. Linux. */
+    /**
+     * Makes this thread, and those that it starts, access files as a user to whom permissions
+     * apply; only root needs it. Linux.
+     */
     private static final class FileUser implements AutoCloseable {
         private static final boolean IS_ROOT = "root".equals(System.getProperty("user.name"));
 
@@ -147,10 +152,10 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @CsvSource({"LOOP, segments", "PERMISSION, segments", "LOOP, .", "PERMISSION, ."})
-    @DisplayName("L7 what the system does not show for a while is not gone: look-ups fail meanwhile, remove nothing, and hit afterwards")
+    @DisplayName("L7 files hidden for a while are not lost: lookups fail meanwhile, remove nothing, and hit afterwards")
     void passingError(Fault fault, String hidden) throws Exception {
         List<Entry> all = fill();
-        if (fault == Fault.PERMISSION) { // loads what the failing needs: its thread will not be able to read libraries
+        if (fault == Fault.PERMISSION) { // loads the classes that the failure needs: the restricted thread cannot read libraries
             passing(Fault.LOOP, directory().resolve("v2").resolve(hidden).normalize(), all);
         }
         passing(fault, directory().resolve("v2").resolve(hidden).normalize(), all);
@@ -159,7 +164,7 @@ final class FileErrorsTest {
 
     private void passing(Fault fault, Path hidden, List<Entry> all) throws Exception {
         try (LocalTier tier = open()) {
-            long used = tier.usedBytes(); // the state is open, no segment is
+            long used = tier.usedBytes(); // the state page is open, no segment is
             assertTrue(used > (long) COUNT * SIZE);
             during(fault, hidden, () -> {
                 for (Entry entry : all) {
@@ -181,14 +186,14 @@ final class FileErrorsTest {
     }
 
     @Test
-    @DisplayName("L7 a store that the system does not show when it is first asked is not an empty one")
+    @DisplayName("L7 a store that is hidden at the first lookup is not taken for an empty one")
     void hiddenFromTheStart() throws Exception {
         List<Entry> all = fill();
         try (LocalTier tier = open()) {
             during(Fault.LOOP, directory().resolve("v2"), () -> {
                 assertInstanceOf(LoadResult.Unavailable.class, tier.load(all.getFirst().id()));
                 assertThrows(IOException.class, () -> tier.list(_ -> {}));
-                assertThrows(IOException.class, tier::survey);
+                assertThrows(IOException.class, tier::usage);
                 assertInstanceOf(StoreResult.Failed.class, tier.store(entries.entry(100)));
             });
             assertHit(all.getFirst(), tier.load(all.getFirst().id()));
@@ -198,7 +203,7 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @EnumSource(Fault.class)
-    @DisplayName("L7 segments that cannot be listed at the first change after a start of the machine are not gone")
+    @DisplayName("L7 segments that cannot be listed at the first change after a boot are not lost")
     void restartWithoutListing(Fault fault) throws Exception {
         List<Entry> all = fill();
         long boot = BootId.mark();
@@ -219,14 +224,14 @@ final class FileErrorsTest {
         StoreInvariants.check(directory());
     }
 
-    /** A directory without permission looks read-only. */
+    /** Maps {@code Refused} to {@code Failed}: a directory without permission looks read-only. */
     private static StoreResult failedOrRefused(StoreResult result) {
         return result instanceof StoreResult.Refused refused ? new StoreResult.Failed(refused.reason()) : result;
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"v2/state", "v2/segments", "v2", "claims"})
-    @DisplayName("F10 a pipe or another thing in a file's place is refused at once, with its name as the reason, and works once it is removed")
+    @DisplayName("F10 a pipe or another object in a file's place is refused at once, with its name as the reason; removing it helps")
     void noFile(String name) throws Exception {
         Entry kept = entries.entry(100);
         for (String kind : List.of("pipe", "link", "directory", "device")) {
@@ -256,7 +261,7 @@ final class FileErrorsTest {
                     assertTrue(assertInstanceOf(StoreResult.Failed.class, stored, kind).cause().contains(name), stored::toString);
                     if (!(isDirectory && read.equals(LoadResult.ABSENT))) {
                         assertThrows(IOException.class, () -> tier.list(_ -> {}), kind);
-                        assertThrows(IOException.class, tier::survey, kind);
+                        assertThrows(IOException.class, tier::usage, kind);
                     }
                     assertEquals(0, tier.usedBytes(), kind);
                     assertEquals(0, tier.diskBytes(), kind);
@@ -280,7 +285,7 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "link", "directory", "device"})
-    @DisplayName("F10 what is no file in the place of an index or a segment is as good as nothing: entries are missed, the next store works")
+    @DisplayName("F10 an object other than a file in the place of an index or a segment counts as missing: lookups miss, the next store works")
     void noIndexNoSegment(String kind) throws Exception {
         for (String name : List.of("v2/index-1", "v2/segments/1")) {
             DirectoryImage.delete(directory());
@@ -289,7 +294,7 @@ final class FileErrorsTest {
             Files.delete(path);
             make(kind, path);
             try (LocalTier tier = open()) {
-                looksAt(tier);
+                readAll(tier);
                 LoadResult result = tier.load(all.getFirst().id());
                 assertTrue(result instanceof LoadResult.Damaged || result instanceof LoadResult.Unavailable, result::toString);
                 assertInstanceOf(StoreResult.Stored.class, tier.store(all.getFirst()));
@@ -300,20 +305,23 @@ final class FileErrorsTest {
         }
     }
 
-    /** Neither waits for what is no file; each may say that it cannot read it. */
-    private static void looksAt(LocalTier tier) {
+    /**
+     * Checks that neither operation blocks on an object that is no file; each may report that it
+     * cannot read it.
+     */
+    private static void readAll(LocalTier tier) {
         try {
             tier.list(listed -> {
                 boolean _ = tier.read(listed) instanceof LoadResult.Hit;
             });
-            long _ = tier.survey().entries();
+            long _ = tier.usage().entries();
         } catch (IOException e) {
             assertTrue(e.toString().contains("not a file"), e::toString);
         }
     }
 
     @Test
-    @DisplayName("F10 a read-only user of a directory refuses what is no file as well")
+    @DisplayName("F10 a read-only user of a directory refuses objects other than files as well")
     void readOnly() throws Exception {
         Path pipe = temporary.resolve("state");
         make("pipe", pipe);
@@ -328,7 +336,7 @@ final class FileErrorsTest {
             case "directory" -> Files.createDirectory(path);
             default -> {
                 assumeTrue("root".equals(System.getProperty("user.name")), "making a device needs root");
-                tool("mknod", path.toString(), "c", "1", "5"); // zeros, as long as one likes
+                tool("mknod", path.toString(), "c", "1", "5"); // an endless stream of zeros
             }
         }
     }

@@ -45,8 +45,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Interrupts of calling threads: at each step of a change, once in each call at a random moment, and many of many threads. A longer run:
- * {@code -Dgranary.interrupts.calls=N}.
+ * Tests of interrupts of calling threads: at each step of a change, once in each call at a random
+ * moment, and many in many threads. A longer run: {@code -Dgranary.interrupts.calls=N}.
  */
 @Timeout(600)
 final class InterruptsTest {
@@ -70,7 +70,7 @@ final class InterruptsTest {
 
     @ParameterizedTest
     @EnumSource(StoreStep.class)
-    @DisplayName("A7 an interrupt at a step: the call does its work, the status is kept, nothing is left behind")
+    @DisplayName("A7 an interrupt at a step: the call completes, the status is kept, nothing is left behind")
     void atEachStep(StoreStep step) throws Exception {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
@@ -127,7 +127,7 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 a state that was cut is made whole by a thread that is interrupted, and its locks stay")
+    @DisplayName("L1 A7 an interrupted thread extends a truncated state page again, and its locks stay")
     void cutState() throws Exception {
         Files.createDirectories(directory());
         Path file = directory().resolve("state");
@@ -148,7 +148,7 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 a state whose channel something closed is opened again: stores, clears and sweeps go on")
+    @DisplayName("L1 a state page whose channel was closed is opened again: stores, clears and sweeps continue")
     void lostState() throws Exception {
         try (LocalTier tier = LocalTier.open(config().build())) {
             Entry entry = SharedEntries.entry("before", 100);
@@ -170,7 +170,7 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 an interrupt at a random moment of each public call: each does its work and keeps the status, then all is as before")
+    @DisplayName("L1 A7 an interrupt at a random moment of each public call: each completes and keeps the status, without side effects")
     void onceInEachCall() throws Exception {
         Caller caller = new Caller(random.split(), Outcome.ALWAYS_WORKS);
         try (Interrupter interrupter = new Interrupter(Thread.currentThread(), random.split())) {
@@ -187,7 +187,7 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 interrupts without pause of all threads that use one directory: afterwards the same process stores, sweeps and claims")
+    @DisplayName("L1 A7 continuous interrupts of all threads that use one directory: afterwards the same process stores, sweeps and claims")
     void storm() throws Exception {
         LocalTier witness = LocalTier.open(config().capacityBytes(CAPACITY).build()); // keeps the files open: they are opened once
         AtomicBoolean over = new AtomicBoolean();
@@ -230,7 +230,10 @@ final class InterruptsTest {
         works();
     }
 
-    /** Everything works in this process and in another, and nothing of the storm is left. */
+    /**
+     * Checks that everything works in this process and in another, and that nothing of the
+     * interrupts is left.
+     */
     private void works() throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
                 LocalClaims claims = LocalClaims.open(directory());
@@ -242,8 +245,8 @@ final class InterruptsTest {
                 stored(tier.store(entry));
                 assertHit(entry, tier.load(entry.id()));
             }
-            assertEquals("Stored", other.ask("store there 100"));
-            assertEquals("Hit", other.ask("load after3 300"));
+            assertEquals("Stored", other.request("store there 100"));
+            assertEquals("Hit", other.request("load after3 300"));
             try (ClaimResult.Mine mine = assertInstanceOf(ClaimResult.Mine.class, claims.claim(TestEntries.id("0")))) {
                 mine.awaitLaunch();
                 assertEquals(new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH), claims.claim(TestEntries.id("0")));
@@ -254,22 +257,22 @@ final class InterruptsTest {
         assertEquals(List.of(), locks());
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
             if (thread.getName().startsWith("granary-local")) {
-                thread.join(); // the test's time limit tells of one that stays
+                thread.join(); // the test's timeout reveals one that stays
             }
         }
-        while (!mappings().isEmpty()) { // those are unmapped by the garbage collector; the test's time limit tells of one that is held
+        while (!mappings().isEmpty()) { // mappings are freed by the garbage collector; the test's timeout reveals one that is held
             System.gc();
             Thread.sleep(10);
         }
     }
 
-    /** Whether a store may be refused because others have the lock. */
+    /** Expectation of stores: whether they may fail because others hold the lock. */
     private enum Outcome {
         ALWAYS_WORKS,
         MAY_BE_BUSY
     }
 
-    /** Calls everything that a tier and its claims offer, in a random order. */
+    /** Calls every operation of a tier and its claims, in a random order. */
     private final class Caller implements AutoCloseable {
         private final SplittableRandom random;
         private final Outcome outcome;
@@ -285,7 +288,7 @@ final class InterruptsTest {
 
         private Entry entry() {
             int number = random.nextInt(IDS);
-            int variant = random.nextInt(8) == 0 ? 1 : 0; // now and then another content replaces the usual one
+            int variant = random.nextInt(8) == 0 ? 1 : 0; // at times other content replaces the usual one
             return TestEntries.entry(TestEntries.id(Integer.toString(number)),
                     SharedEntries.entry(number + "-" + variant, 100 + number * number * 2).binaries());
         }
@@ -304,7 +307,7 @@ final class InterruptsTest {
                 case 0 -> tier.clear();
                 case 1 -> tier.reclaim();
                 case 2 -> tier.setCapacity(CAPACITY - random.nextInt(1 << 20));
-                case 3 -> assertNotNull(tier.survey());
+                case 3 -> assertNotNull(tier.usage());
                 case 4 -> list(tier);
                 case 5 -> assertTrue(tier.usedBytes() >= 0 && tier.diskBytes() >= 0 && tier.capacityBytes() <= CAPACITY);
                 case 6 -> tier.discard(entry);
@@ -392,7 +395,7 @@ final class InterruptsTest {
         }
     }
 
-    /** Interrupts one thread once each time it is told to, some nanoseconds to half a millisecond later. */
+    /** Interrupter of one thread: once per request, after some nanoseconds up to 0.5 ms. */
     private static final class Interrupter implements AutoCloseable {
         private final Thread thread;
         private volatile long wanted;
@@ -436,7 +439,7 @@ final class InterruptsTest {
         }
     }
 
-    /** What this process has open of the directory. */
+    /** Returns the files of the directory that this process has open. */
     private List<String> openFiles() throws IOException {
         List<String> open = new ArrayList<>();
         Path descriptors = Path.of("/proc/self/fd");
@@ -449,7 +452,7 @@ final class InterruptsTest {
                             open.add(target);
                         }
                     } catch (IOException e) {
-                        // the one by which they were listed
+                        // the descriptor used for this listing
                     }
                 }
             }
@@ -457,7 +460,7 @@ final class InterruptsTest {
         return open;
     }
 
-    /** What this process has mapped of the directory. */
+    /** Returns the files of the directory that this process has mapped. */
     private List<String> mappings() throws IOException {
         Path maps = Path.of("/proc/self/maps");
         return Files.exists(maps)
@@ -465,10 +468,10 @@ final class InterruptsTest {
                 : List.of();
     }
 
-    /** Which locks there are on the state and the claims. */
+    /** Returns the locks on the state page and the claims. */
     private List<String> locks() throws IOException {
         Path locks = Path.of("/proc/locks");
-        assumeTrue(Files.exists(locks), "this system does not tell of locks");
+        assumeTrue(Files.exists(locks), "this system does not list locks");
         List<String> found = new ArrayList<>();
         for (Path file : List.of(directory().resolve("v2/state"), directory().resolve("claims"))) {
             Object inode = Files.getAttribute(file, "unix:ino");

@@ -1,6 +1,7 @@
 package dev.granary.local;
 
 import static dev.granary.local.file.StoreStep.ANNOUNCED;
+import static dev.granary.local.file.StoreStep.APPEND_POSITION_MOVED;
 import static dev.granary.local.file.StoreStep.CLOSED;
 import static dev.granary.local.file.StoreStep.COMMITTED;
 import static dev.granary.local.file.StoreStep.COUNTED;
@@ -17,7 +18,6 @@ import static dev.granary.local.file.StoreStep.PUNCHED;
 import static dev.granary.local.file.StoreStep.REMOVED;
 import static dev.granary.local.file.StoreStep.RESERVED;
 import static dev.granary.local.file.StoreStep.SEGMENT_CREATED;
-import static dev.granary.local.file.StoreStep.TAIL_MOVED;
 
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.StoreStep;
@@ -27,44 +27,47 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Something that a process does, and a step in it after which it is stopped and then killed.
+ * Operation of a process, and a step of it after which the process is stopped and then killed.
  *
- * @param work what the process does
- * @param step after which of its steps
+ * @param work the operation
+ * @param step the step of it
  */
 record KillScenario(Work work, StoreStep step) {
-    /** What each entry of a scenario has in bytes. */
+    /** Size in bytes of each entry of a scenario. */
     static final int SIZE = 10_000;
 
-    /** Small enough for segments of one MiB, large enough that nothing is evicted unasked. */
+    /** Capacity small enough for segments of 1 MiB, large enough for no unrequested eviction. */
     static final long CAPACITY = 16 << 20;
 
     private static final int IN_A_SEGMENT = (1 << 20) / (SIZE + 500); // at least as many fit
     private static final Set<StoreStep> UNLOCKED =
             EnumSet.of(RESERVED, PART_WRITTEN, COMMITTED, CLOSED, EVICTED, PUNCHED, MOVED, MARKED_GONE, REMOVED);
 
-    /** What a process can be doing. Before it does, {@code old0} and {@code old1} are stored; {@code fresh} is what it may store. */
+    /**
+     * Operation of a process. Before it, {@code old0} and {@code old1} are stored; {@code fresh} is
+     * the entry that it may store.
+     */
     enum Work {
         /** Stores one entry. */
         STORE("store fresh " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
         /** Stores several with one change, the new entry first. */
         STORE_SEVERAL("several fresh 3 " + SIZE, RESERVED, PART_WRITTEN, LOCKED, MARKED, ENTERED, COUNTED, COMMITTED),
-        /** Stores the first entry of all, in a directory that is not there. */
-        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, TAIL_MOVED, RESERVED, PART_WRITTEN,
+        /** Stores the first entry, in a missing directory. */
+        FIRST_STORE("store fresh " + SIZE, LOCKED, INDEX_WRITTEN, INDEX_REPLACED, MARKED, SEGMENT_CREATED, APPEND_POSITION_MOVED, RESERVED, PART_WRITTEN,
                 ENTERED, COUNTED, COMMITTED),
-        /** Stores another content under an id. */
+        /** Stores other content of an id. */
         REPLACE("store fresh " + SIZE, PART_WRITTEN, MARKED, ANNOUNCED, ENTERED, COUNTED, COMMITTED),
         /** Stores until a segment is full. */
-        FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, TAIL_MOVED),
+        FILL_SEGMENT("many filler 200 " + SIZE, SEGMENT_CREATED, APPEND_POSITION_MOVED),
         /** Stores until the index is full. */
         FILL_INDEX("many filler 200 100", INDEX_WRITTEN, INDEX_REPLACED),
         /** Removes all entries. */
-        CLEAR("clear", LOCKED, MARKED, TAIL_MOVED, CLOSED, MARKED_GONE, REMOVED),
-        /** Gives a segment back of which every other entry left. */
+        CLEAR("clear", LOCKED, MARKED, APPEND_POSITION_MOVED, CLOSED, MARKED_GONE, REMOVED),
+        /** Reclaims from a segment of which every other entry was removed. */
         SWEEP_HALVED("sweep", MARKED, CLOSED, PUNCHED),
-        /** Gives a segment back of which all but a few entries left. */
+        /** Reclaims a segment of which all but a few entries were removed. */
         SWEEP_SPARSE("sweep", MOVED, MARKED_GONE, REMOVED, RESERVED, PART_WRITTEN),
-        /** Gives a segment back of which all entries left. */
+        /** Reclaims a segment of which all entries were removed. */
         SWEEP_EMPTY("sweep", MARKED_GONE, REMOVED),
         /** Evicts. */
         LOWER_CAPACITY("capacity " + 2 * (1 << 20), MARKED, EVICTED, MARKED_GONE, REMOVED);
@@ -77,12 +80,12 @@ record KillScenario(Work work, StoreStep step) {
             this.steps = List.of(steps);
         }
 
-        /** What the process is told. */
+        /** Returns the command for the process. */
         String command() {
             return command;
         }
 
-        /** Stores what is there before. */
+        /** Stores the entries that exist before the operation. */
         void prepare(LocalTier tier) {
             if (this == FIRST_STORE) {
                 return;
@@ -93,18 +96,18 @@ record KillScenario(Work work, StoreStep step) {
                 case SWEEP_HALVED, SWEEP_SPARSE, SWEEP_EMPTY, LOWER_CAPACITY -> store(tier, 3 * IN_A_SEGMENT, SIZE);
                 case STORE, STORE_SEVERAL, FIRST_STORE, FILL_SEGMENT, CLEAR -> {}
             }
-            int kept = switch (this) {
+            int keptEvery = switch (this) {
                 case SWEEP_HALVED -> 2;
                 case SWEEP_SPARSE -> 10;
                 case SWEEP_EMPTY -> Integer.MAX_VALUE;
                 default -> 1;
             };
-            for (int i = 0; kept > 1 && i < IN_A_SEGMENT + 5; i++) {
-                if (kept == Integer.MAX_VALUE || i % kept != 1) {
+            for (int i = 0; keptEvery > 1 && i < IN_A_SEGMENT + 5; i++) {
+                if (keptEvery == Integer.MAX_VALUE || i % keptEvery != 1) {
                     tier.discard(SharedEntries.entry("before" + i, SIZE));
                 }
             }
-            tier.store(SharedEntries.entry("old0", SIZE)); // last: never in the segments that are emptied, never evicted first
+            tier.store(SharedEntries.entry("old0", SIZE)); // last: never in the emptied segments, never evicted first
             tier.store(SharedEntries.entry("old1", SIZE));
         }
 
@@ -115,7 +118,7 @@ record KillScenario(Work work, StoreStep step) {
         }
     }
 
-    /** All there are. */
+    /** Returns all scenarios. */
     static List<KillScenario> all() {
         List<KillScenario> all = new ArrayList<>();
         for (Work work : Work.values()) {
@@ -124,24 +127,27 @@ record KillScenario(Work work, StoreStep step) {
         return all;
     }
 
-    /** Those in which others can go on while the process stands still, once for each way of working. */
+    /**
+     * Returns the scenarios in which others can continue while the process stalls, once for each
+     * kind of operation.
+     */
     static List<KillScenario> unlocked() {
         Set<Work> works = EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.SWEEP_HALVED, Work.SWEEP_SPARSE, Work.LOWER_CAPACITY);
         return all().stream().filter(each -> !each.holdsLock() && works.contains(each.work)).toList();
     }
 
-    /** True where the process holds the commit lock after the step. */
+    /** Returns whether the process holds the commit lock after the step. */
     boolean holdsLock() {
         return !UNLOCKED.contains(step);
     }
 
-    /** True where the old entries are there after the step. */
-    boolean keepsOld() {
+    /** Returns whether the old entries are visible after the step. */
+    boolean hasOldEntries() {
         return work != Work.FIRST_STORE
                 && (work != Work.CLEAR || EnumSet.of(LOCKED, MARKED).contains(step));
     }
 
-    /** True where the new entry is there after the step. */
+    /** Returns whether the new entry is visible after the step. */
     boolean isCommitted() {
         return EnumSet.of(Work.STORE, Work.STORE_SEVERAL, Work.FIRST_STORE, Work.REPLACE).contains(work)
                 && EnumSet.of(ENTERED, COUNTED, COMMITTED).contains(step);

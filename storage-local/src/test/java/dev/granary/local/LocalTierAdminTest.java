@@ -20,7 +20,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What tools do to the directory: removing what was listed, counting what is there. */
+/** Tests of the operations for tools: removing listed entries, reclaiming, counting usage. */
 final class LocalTierAdminTest {
     private final TestEntries entries = new TestEntries("LocalTierAdminTest");
     private final TestClock clock = new TestClock();
@@ -39,7 +39,7 @@ final class LocalTierAdminTest {
     }
 
     @Test
-    @DisplayName("A listed entry is removed once; another of the same id that was stored since stays (D10)")
+    @DisplayName("A listed entry is removed once; an entry of the same id that was stored since stays (D10)")
     void remove() throws Exception {
         Entry first = entries.entry(1000);
         try (LocalTier tier = open()) {
@@ -47,7 +47,7 @@ final class LocalTierAdminTest {
             tier.store(entries.entry(10));
             EntryCatalog.Listed listed = list(tier).stream().filter(one -> one.hash().equals(first.id().hash())).findFirst().orElseThrow();
             assertTrue(tier.remove(listed));
-            assertFalse(tier.remove(listed), "it is gone");
+            assertFalse(tier.remove(listed), "it was removed before");
             assertEquals(LoadResult.ABSENT, tier.load(first.id()));
             assertEquals(1, list(tier).size());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
@@ -61,7 +61,7 @@ final class LocalTierAdminTest {
     }
 
     @Test
-    @DisplayName("What removed entries took is given back when it is asked for, also where nothing bounds the store")
+    @DisplayName("The space of removed entries is reclaimed on request, also without a capacity limit")
     void reclaim() throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             for (int i = 0; i < 50; i++) {
@@ -81,25 +81,25 @@ final class LocalTierAdminTest {
     }
 
     @Test
-    @DisplayName("O6 the survey counts what is there, names foreign files, and leaves them")
-    void survey() throws Exception {
+    @DisplayName("O6 usage counts entries and bytes, lists foreign files, and leaves them")
+    void usage() throws Exception {
         try (LocalTier tier = open()) {
-            assertEquals(0, tier.survey().entries());
+            assertEquals(0, tier.usage().entries());
             tier.store(entries.entry(1000));
             tier.store(entries.entry(2000));
             Path foreign = Files.writeString(directory.resolve("v2/notes.txt"), "mine");
-            DirectoryUsage survey = tier.survey();
-            assertEquals(2, survey.entries());
-            assertEquals(tier.usedBytes(), survey.entryBytes());
-            assertTrue(survey.reclaimableBytes() <= 64, "a header");
-            assertEquals(List.of(foreign.toRealPath()), survey.foreign());
+            DirectoryUsage usage = tier.usage();
+            assertEquals(2, usage.entries());
+            assertEquals(tier.usedBytes(), usage.entryBytes());
+            assertTrue(usage.reclaimableBytes() <= 64, "a header");
+            assertEquals(List.of(foreign.toRealPath()), usage.foreign());
             assertTrue(Files.exists(foreign));
             for (int i = 0; i < DirectoryUsage.NAMED + 10; i++) {
                 Files.writeString(directory.resolve("v2/other-" + i), "");
             }
-            assertEquals(DirectoryUsage.NAMED, tier.survey().foreign().size());
+            assertEquals(DirectoryUsage.NAMED, tier.usage().foreign().size());
             tier.clear();
-            assertEquals(0, tier.survey().entryBytes());
+            assertEquals(0, tier.usage().entryBytes());
         }
     }
 }

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The contract of every store, on the local tier. */
+/** Contract suite of persistent caches, run on the local tier. */
 final class LocalTierContractTest extends PersistentCacheContract {
     @TempDir
     private Path temporary;

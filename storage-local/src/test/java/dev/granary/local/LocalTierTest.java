@@ -40,7 +40,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The local tier beyond the contract: replacing, removing, listing, growing, foreign files. */
+/**
+ * Tests of the local tier beyond the contract: replacing, removing, listing, growing, foreign
+ * files.
+ */
 final class LocalTierTest {
     private final TestEntries entries = new TestEntries("LocalTierTest");
     private final TestClock clock = new TestClock();
@@ -58,7 +61,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D1 other content replaces, and survives a reopening; clear leaves nothing")
+    @DisplayName("D1 other content replaces an entry, and survives a reopening; clear leaves nothing")
     void replaceAndClear() throws Exception {
         Entry first = entries.entry(100);
         Entry second = entries.entry(first.id(), 5000);
@@ -82,7 +85,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D9 ids with one hash live side by side and never mix; each is replaced and removed alone")
+    @DisplayName("D9 ids with one hash coexist and never mix; each is replaced and removed alone")
     void collidingIds() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         LocalTierConfig config = LocalTierConfig.builder(directory).background(Runnable::run).build();
@@ -111,22 +114,22 @@ final class LocalTierTest {
                     assertHit(i == 2 ? other : all.get(i), tier.load(all.get(i).id()));
                 }
             }
-            tier.clear(); // nobody else names ids like this
+            tier.clear(); // other tiers do not use this hash function
         }
     }
 
     @Test
-    @DisplayName("D10 what was found is removed only as long as it is what the index leads to")
+    @DisplayName("D10 a located entry is removed only while the index has its location")
     void removalIsExact() throws Exception {
         Entry first = entries.entry(500);
         Entry newer = entries.entry(first.id(), 700);
         try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
             tier.store(first);
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-            EntryReader shelf = new EntryReader(id -> id.hash());
-            EntryReader.Place place = shelf.find(Objects.requireNonNull(store.files()), first.id(), memory);
-            tier.store(newer); // another replaces it after it was found and before it is removed
-            assertFalse(new IndexCommitter(store, shelf).remove(place));
+            EntryReader reader = new EntryReader(id -> id.hash());
+            EntryReader.LocatedEntry located = reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
+            tier.store(newer); // replaced after it was found and before it is removed
+            assertFalse(new IndexCommitter(store, reader).remove(located));
             assertHit(newer, tier.load(newer.id()));
             tier.discard(first);
             assertHit(newer, tier.load(newer.id()));
@@ -135,7 +138,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D10 discard drops the content that was read; remove drops what was listed")
+    @DisplayName("D10 discard removes the content that was read; remove removes the listed entry")
     void discardAndRemove() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(500);
@@ -153,7 +156,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D16 directories removed under a live cache come back with the next store; foreign files stay and do not count")
+    @DisplayName("D16 directories removed under an open tier are created by the next store; foreign files stay and do not count")
     void removedDirectories() throws Exception {
         Path foreign = directory.resolve("outbox/queued.bin");
         Files.createDirectories(foreign.getParent());
@@ -164,7 +167,7 @@ final class LocalTierTest {
             Path among = Files.writeString(directory.resolve("v2/segments/README"), "foreign");
             Path stray = Files.writeString(directory.resolve("v2/stray"), "foreign");
             assertTrue(tier.sweepNow());
-            assertEquals(List.of(stray, among), tier.survey().foreign());
+            assertEquals(List.of(stray, among), tier.usage().foreign());
             assertHit(entry, tier.load(entry.id()));
             tier.clear();
             assertTrue(Files.exists(among) && Files.exists(stray));
@@ -187,7 +190,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D16 what is stored after the segments were removed under a live cache is there for the next process")
+    @DisplayName("D16 entries stored after the segments were removed under an open tier are visible to the next process")
     void storedAfterRemoval() throws Exception {
         Entry after = entries.entry(700);
         try (LocalTier tier = open()) {
@@ -222,7 +225,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("The catalogue lists every entry with its length and last use, and reads it by its name")
+    @DisplayName("The catalog lists every entry with its length and last use, and reads it by its name")
     void catalogue() throws Exception {
         try (LocalTier tier = open(); Arena memory = Arena.ofConfined()) {
             Entry entry = entries.entry(300);
@@ -244,7 +247,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("T5 a namespace that leads out of the directory is nobody's")
+    @DisplayName("T5 a namespace that leads out of the directory matches no entry")
     void pathTraversal() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(10);
@@ -257,7 +260,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("The index grows with the entries; what was noted of uses survives that")
+    @DisplayName("The index grows with the entries; recorded uses survive that")
     void growth() throws Exception {
         List<Entry> all = new ArrayList<>();
         try (LocalTier tier = open(); LocalTier other = open()) {
@@ -332,7 +335,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("E10 opening and looking up run no work of their own, whatever the state of the store")
+    @DisplayName("E10 opening and lookups start no background work, whatever the state of the store")
     void openScansNothing() throws Exception {
         Entry entry = entries.entry(3000);
         try (LocalTier tier = open()) {

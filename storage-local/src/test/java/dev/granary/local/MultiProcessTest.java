@@ -28,7 +28,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Several real processes on one directory: seeing each other, racing, standing still and being killed in every step. */
+/**
+ * Tests of several real processes on one directory: visibility, races, stalls, and kills after each
+ * step.
+ */
 @Timeout(600)
 final class MultiProcessTest {
     private static final int SIZE = KillScenario.SIZE;
@@ -41,7 +44,7 @@ final class MultiProcessTest {
     }
 
     private LocalTierConfig.Builder config() {
-        return LocalTierConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stand still
+        return LocalTierConfig.builder(directory()).background(Runnable::run).storeTimeout(Duration.ofMillis(250)); // some holders stall
     }
 
     @AfterEach
@@ -54,17 +57,17 @@ final class MultiProcessTest {
     void seeEachOther() throws Exception {
         try (LocalTier here = LocalTier.open(config().build());
                 TierProcess there = TierProcess.start(directory(), Long.MAX_VALUE)) {
-            assertEquals("Absent", there.ask("load mine " + SIZE));
+            assertEquals("Absent", there.request("load mine " + SIZE));
             here.store(SharedEntries.entry("mine", SIZE));
-            assertEquals("Hit", there.ask("load mine " + SIZE));
-            assertEquals("Stored", there.ask("store yours " + SIZE));
+            assertEquals("Hit", there.request("load mine " + SIZE));
+            assertEquals("Stored", there.request("store yours " + SIZE));
             assertHit(SharedEntries.entry("yours", SIZE), here.load(SharedEntries.entry("yours", SIZE).id()));
-            assertEquals("Duplicate", there.ask("store mine " + SIZE));
+            assertEquals("Duplicate", there.request("store mine " + SIZE));
             here.discard(SharedEntries.entry("mine", SIZE));
-            assertEquals("Absent", there.ask("load mine " + SIZE));
+            assertEquals("Absent", there.request("load mine " + SIZE));
             here.clear();
-            assertEquals("Absent", there.ask("load yours " + SIZE));
-            assertEquals("Stored", there.ask("store yours " + SIZE));
+            assertEquals("Absent", there.request("load yours " + SIZE));
+            assertEquals("Stored", there.request("store yours " + SIZE));
             assertHit(SharedEntries.entry("yours", SIZE), here.load(SharedEntries.entry("yours", SIZE).id()));
             assertEquals(StoreInvariants.entryBytes(here), here.usedBytes());
             assertEquals(0, there.finish());
@@ -72,7 +75,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("D5 writers race and a reader loops: whole or absent, once seen always there, nothing lost, nothing left over")
+    @DisplayName("D5 racing writers and a looping reader: entries are whole or absent, stay once seen, none is lost or left over")
     void writersAndReader() throws Exception {
         int count = 60;
         List<Entry> all = new ArrayList<>();
@@ -85,10 +88,10 @@ final class MultiProcessTest {
                 writers.add(TierProcess.start(directory(), Long.MAX_VALUE));
             }
             for (TierProcess writer : writers) {
-                assertEquals("Absent", writer.ask("load nothing 1")); // up and running
+                assertEquals("Absent", writer.request("load nothing 1")); // the process has started
             }
             for (TierProcess writer : writers) {
-                writer.send("many race " + count + " " + SIZE); // all begin the directory at once
+                writer.send("many race " + count + " " + SIZE); // all create the directory at the same time
             }
             Set<Integer> seen = new HashSet<>();
             while (seen.size() < count && !Thread.currentThread().isInterrupted()) {
@@ -98,7 +101,7 @@ final class MultiProcessTest {
                             assertEquals(all.get(i).binaries(), hit.entry().binaries());
                             seen.add(i);
                         }
-                        case LoadResult.Absent _ -> assertTrue(!seen.contains(i), "entry " + i + " was there and is gone");
+                        case LoadResult.Absent _ -> assertTrue(!seen.contains(i), "entry " + i + " was present and is missing");
                         case LoadResult other -> throw new AssertionError(other.toString());
                     }
                 }
@@ -109,21 +112,21 @@ final class MultiProcessTest {
                 assertEquals(0, writer.finish());
             }
             assertEquals(count, StoreInvariants.listed(reader).size());
-            assertEquals(StoreInvariants.entryBytes(reader), reader.usedBytes(), "exact without a sweep: racing writers share the account");
+            assertEquals(StoreInvariants.entryBytes(reader), reader.usedBytes(), "exact without a sweep: racing writers share the counts");
         } finally {
             writers.forEach(TierProcess::close);
         }
     }
 
     @Test
-    @DisplayName("E1 the limit holds across short processes that store one entry each, and uses in them count; half of them end abruptly")
+    @DisplayName("E1 the capacity holds across short processes that store one entry each; their uses count; half of them end abruptly")
     void shortProcesses() throws Exception {
         long capacity = 5 * (SIZE + 600L);
         for (int i = 0; i < 8; i++) {
             try (TierProcess process = TierProcess.start(directory(), capacity)) {
-                assertEquals("Stored", process.ask("store short" + i + " " + SIZE));
+                assertEquals("Stored", process.request("store short" + i + " " + SIZE));
                 if (i == 4) {
-                    assertEquals("Hit", process.ask("load short0 " + SIZE));
+                    assertEquals("Hit", process.request("load short0 " + SIZE));
                     assertEquals(0, process.finish());
                 } else if (i % 2 == 0) {
                     process.send("halt");
@@ -146,14 +149,14 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("E3 the process that evicts stands still: others store up to a quarter more, then fail softly, and go on once it is killed")
-    void sweeperStandsStill() throws Exception {
+    @DisplayName("E3 the evicting process stalls: others store up to 1/4 above the capacity, then fail softly, and continue once it is killed")
+    void stalledSweeper() throws Exception {
         long capacity = 2 << 20;
         try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build());
                 TierProcess process = TierProcess.start(directory(), capacity)) {
             tier.store(SharedEntries.entry("old0", SIZE));
-            process.ask("stop " + StoreStep.CLOSED);
-            assertEquals("AT " + StoreStep.CLOSED, process.ask("sweep"));
+            process.request("stop " + StoreStep.CLOSED);
+            assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
             int stored = 0;
             while (tier.store(SharedEntries.entry("more" + stored, SIZE)) instanceof StoreResult.Stored) {
                 stored++;
@@ -179,35 +182,35 @@ final class MultiProcessTest {
 
     @ParameterizedTest(name = "D4 D18 killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, nothing old is lost, the new is there from the commit on")
+    @DisplayName("D4 D18 a process stopped, then killed after each step: no reader waits, no old entry is lost, the new one is visible after the commit")
     void killedAfter(KillScenario scenario) throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build())) {
             scenario.work().prepare(tier);
         }
         try (TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
-            process.ask("stop " + scenario.step());
-            assertEquals("AT " + scenario.step(), process.ask(scenario.work().command()));
+            process.request("stop " + scenario.step());
+            assertEquals("AT " + scenario.step(), process.request(scenario.work().command()));
             try (LocalTier tier = LocalTier.open(config().build())) {
-                assertIsThere(scenario, tier);
+                assertPresent(scenario, tier);
                 Entry other = SharedEntries.entry("other", SIZE);
                 assertEquals(scenario.holdsLock() ? StoreResult.Failed.class : StoreResult.Stored.class, tier.store(other).getClass());
                 assertEquals(!scenario.holdsLock(), tier.load(other.id()) instanceof LoadResult.Hit);
-                assertIsThere(scenario, tier);
+                assertPresent(scenario, tier);
             }
             process.kill();
         }
         try (LocalTier tier = LocalTier.open(config().build())) {
-            assertIsThere(scenario, tier);
+            assertPresent(scenario, tier);
             Entry next = SharedEntries.entry("next", SIZE);
-            assertInstanceOf(StoreResult.Stored.class, tier.store(next), "a dead process keeps nobody waiting");
+            assertInstanceOf(StoreResult.Stored.class, tier.store(next), "no store waits for a dead process");
             assertHit(next, tier.load(next.id()));
-            assertIsThere(scenario, tier); // also what was to be replaced, where it was not
+            assertPresent(scenario, tier); // also the entry to be replaced, if it was not
             Entry fresh = SharedEntries.entry("fresh", SIZE);
             assertEquals(scenario.isCommitted() ? StoreResult.Duplicate.class : StoreResult.Stored.class, tier.store(fresh).getClass());
             assertHit(fresh, tier.load(fresh.id()));
-            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes(), "the counts were put in order by themselves");
-            assertEquals(StoreInvariants.listed(tier).size(), tier.survey().entries());
-            assertIsThere(scenario, tier);
+            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes(), "the counts were recovered");
+            assertEquals(StoreInvariants.listed(tier).size(), tier.usage().entries());
+            assertPresent(scenario, tier);
         }
     }
 
@@ -215,21 +218,21 @@ final class MultiProcessTest {
         return KillScenario.unlocked();
     }
 
-    @ParameterizedTest(name = "D5 goes on after {0}")
+    @ParameterizedTest(name = "D5 continues after {0}")
     @MethodSource("unlocked")
-    @DisplayName("D5 a process stands still after each step while another removes everything, then goes on: what is stored is there, and whole")
-    void goesOnAfter(KillScenario scenario) throws Exception {
+    @DisplayName("D5 a process stalls after each step while another removes everything, then continues: stored entries are present and whole")
+    void continuesAfter(KillScenario scenario) throws Exception {
         Entry other = SharedEntries.entry("other", SIZE);
         Entry fresh = SharedEntries.entry("fresh", SIZE);
         try (LocalTier tier = LocalTier.open(config().capacityBytes(KillScenario.CAPACITY).build());
                 TierProcess process = TierProcess.start(directory(), KillScenario.CAPACITY)) {
             scenario.work().prepare(tier);
-            process.ask("stop " + scenario.step());
-            assertEquals("AT " + scenario.step(), process.ask(scenario.work().command()));
-            tier.clear(); // gives back the segments that the process writes to, or that it is about to give back
+            process.request("stop " + scenario.step());
+            assertEquals("AT " + scenario.step(), process.request(scenario.work().command()));
+            tier.clear(); // reclaims the segments that the process writes to, or is about to reclaim
             assertInstanceOf(StoreResult.Stored.class, tier.store(other));
 
-            String answer = process.goOn();
+            String answer = process.resume();
             if (scenario.work() == KillScenario.Work.STORE || scenario.work() == KillScenario.Work.STORE_SEVERAL) {
                 assertEquals("Stored", answer);
                 assertEquals(scenario.step() != StoreStep.COMMITTED, tier.load(fresh.id()) instanceof LoadResult.Hit);
@@ -237,7 +240,7 @@ final class MultiProcessTest {
                 assertEquals(scenario.work() == KillScenario.Work.LOWER_CAPACITY ? "done" : "true", answer);
             }
             assertHit(other, tier.load(other.id()));
-            assertEquals("Stored", process.ask("store next " + SIZE));
+            assertEquals("Stored", process.request("store next " + SIZE));
             Entry next = SharedEntries.entry("next", SIZE);
             assertHit(next, tier.load(next.id()));
             assertInstanceOf(LoadResult.Absent.class, tier.load(SharedEntries.entry("nothing", 1).id()));
@@ -247,10 +250,10 @@ final class MultiProcessTest {
         }
     }
 
-    private static void assertIsThere(KillScenario scenario, LocalTier tier) {
+    private static void assertPresent(KillScenario scenario, LocalTier tier) {
         for (String name : List.of("old0", "old1")) {
             Entry old = SharedEntries.entry(name, SIZE);
-            if (scenario.keepsOld()) {
+            if (scenario.hasOldEntries()) {
                 assertHit(old, tier.load(old.id()));
             } else {
                 assertEquals(LoadResult.ABSENT, tier.load(old.id()));
@@ -258,7 +261,7 @@ final class MultiProcessTest {
         }
         Entry fresh = SharedEntries.entry("fresh", SIZE);
         LoadResult found = tier.load(fresh.id());
-        if (scenario.work() == KillScenario.Work.REPLACE) { // one or the other, until the next process puts it in order
+        if (scenario.work() == KillScenario.Work.REPLACE) { // the old or the new entry, until the next process recovers
             assertInstanceOf(LoadResult.Hit.class, found);
         } else if (scenario.isCommitted()) {
             assertHit(fresh, found);

@@ -24,7 +24,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A directory on a real network file system: sshfs without a network, or rclone, where root can mount one. */
+/**
+ * Tests of a directory on a real network file system: sshfs without a network, or rclone, if root
+ * can mount one.
+ */
 final class NetworkDirectoryTest {
     @TempDir
     private Path temporary;
@@ -32,7 +35,7 @@ final class NetworkDirectoryTest {
     private boolean mounted;
 
     @Test
-    @DisplayName("D13 a network file system is refused with its type, the reason and what to do, and nothing is written; unless it is allowed")
+    @DisplayName("D13 a network file system is refused with its type, the reason and a remedy, and nothing is written, unless it is allowed")
     void refusedUnlessAllowed() throws Exception {
         Path served = Files.createDirectory(temporary.resolve("served"));
         Path mount = Files.createDirectory(temporary.resolve("mount"));
@@ -62,7 +65,7 @@ final class NetworkDirectoryTest {
                 + "NetworkFileSystemPolicy.ALLOW in code.", refusal.getMessage());
     }
 
-    /** Mounts {@code served} at {@code place}; the type that the system should tell. */
+    /** Mounts {@code served} at {@code place}; returns the type that the system should report. */
     private String mount(Path served, Path place) throws IOException, InterruptedException {
         assumeTrue("root".equals(System.getProperty("user.name")), "mounting a network file system needs root");
         assumeTrue(Files.exists(Path.of("/dev/fuse")), "this machine has no FUSE");
@@ -95,7 +98,7 @@ final class NetworkDirectoryTest {
                     new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
             return process.waitFor(600, TimeUnit.SECONDS) && process.exitValue() == 0;
         } catch (IOException e) {
-            return false; // there is no such program here
+            return false; // the program is not installed
         }
     }
 }

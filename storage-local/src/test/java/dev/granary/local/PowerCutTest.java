@@ -32,14 +32,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Power cuts: nothing is synced, so after one every page of every file may be from any earlier moment, and files may be missing, short, or
- * back from the dead. The trees that are tried are made at random from copies of the directory that were taken while it was worked on.
+ * Tests of power cuts. No write is synced, so after a power cut every page of every file may be of
+ * any earlier moment. Files may be missing, short, or removed files may be back. The images are
+ * made at random from copies of a directory in use.
  */
 @Timeout(600)
 final class PowerCutTest {
     private static final int TREES = Integer.getInteger("granary.powercut.trees", 220);
     private static final int COPIES = 5; // taken at random, besides those in the middle and at the end
-    private static final int STEPS = 7; // of an operation, about
+    private static final int STEPS = 7; // per operation, about
     private static final int LAST = 70; // operations during which more copies are taken
     private static final int PLENTY = 64 << 20;
     private static final int MOST_PASSES = 3;
@@ -54,8 +55,9 @@ final class PowerCutTest {
     private Path temporary;
 
     /**
-     * {@code ids} of which entries of at most {@code bytes} are stored, in a tier of {@code kibibytes}. With few large ones segments fill and
-     * entries leave, with many small ones the index grows. {@code restarted} where the system tells that it was started anew.
+     * Parameters: entries of at most {@code bytes} for {@code ids} ids, in a tier of
+     * {@code kibibytes}. Few large entries fill segments and are evicted; many small ones let the
+     * index grow. {@code restarted} is true if the system reports a new boot.
      */
     @ParameterizedTest
     @CsvSource({"60, 30000, 1200, 1000, true", "60, 30000, 1200, 1000, false", "300, 3000, 700, 1500, true", "300, 3000, 700, 1500, false",
@@ -73,7 +75,7 @@ final class PowerCutTest {
             String what = "tree " + i + " of " + ids + " ids" + (restarted ? ", restarted" : "");
             try {
                 hits += recover(crashed, restarted, what);
-                StoreInvariants.checkFiles(crashed); // an id may have entries of two ages: one serves, both are evicted in their time
+                StoreInvariants.checkFiles(crashed); // an id may have entries of two ages: one hits, both are evicted in time
                 empty(crashed);
             } catch (AssertionError | RuntimeException e) {
                 throw new AssertionError(what + ": " + e.getMessage(), e);
@@ -83,7 +85,7 @@ final class PowerCutTest {
         assertTrue(hits > 0, "the trees are so broken that nothing is shown");
     }
 
-    /** Works on a directory at random and copies it at times. */
+    /** Uses a directory at random and copies it at times. */
     private void work(int ids, int bytes, long capacity, int operations, long boot) throws Exception {
         Path directory = temporary.resolve("cache");
         LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(capacity).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
@@ -109,7 +111,7 @@ final class PowerCutTest {
                 if (i == operations / 5 && bytes > 100) {
                     tier.clear();
                 }
-                if (i == operations / 2 || (operations - i < LAST && i % 17 == 0)) { // the last ones most: all in one segment, mostly
+                if (i == operations / 2 || (operations - i < LAST && i % 17 == 0)) { // mostly the last operations, all in one segment as a rule
                     copy(directory);
                 }
             }
@@ -132,7 +134,10 @@ final class PowerCutTest {
         }
     }
 
-    /** Another content of the same length may follow: what is torn between the two looks sound but for its checksum. */
+    /**
+     * Returns an entry, with varying content of the same length: a torn mix of two looks sound
+     * except for its checksum.
+     */
     private Entry version(Id id, int bytes) {
         byte[] binary = new byte[bytes];
         random.nextBytes(binary);
@@ -146,7 +151,10 @@ final class PowerCutTest {
         assertTrue(result instanceof StoreResult.Stored, result::toString);
     }
 
-    /** A tree that a power cut may leave: 0 keeps each file whole, of any age; more mixes pages of ever more ages. */
+    /**
+     * Returns an image that a power cut may leave. 0 keeps each file whole, of any age; higher
+     * numbers mix pages of more ages.
+     */
     private DirectoryImage crash(int mixed) {
         Set<String> names = new HashSet<>();
         copies.forEach(copy -> names.addAll(copy.names()));
@@ -155,7 +163,7 @@ final class PowerCutTest {
         for (String name : names) {
             DirectoryImage presence = copies.get(random.nextInt(3) == 0 ? random.nextInt(copies.size()) : last);
             List<DirectoryImage> having = copies.stream().filter(copy -> copy.has(name)).toList();
-            if (presence.has(name) || random.nextInt(3) == 0) { // else it never came, or stays removed
+            if (presence.has(name) || random.nextInt(3) == 0) { // otherwise it was never created, or stays removed
                 crashed = crashed.with(name, mix(name, having, mixed));
             }
         }
@@ -179,20 +187,24 @@ final class PowerCutTest {
         return result;
     }
 
-    /** Opens a crashed tree, looks everything up, stores everything again; returns how many look-ups hit at first. */
+    /**
+     * Opens a crashed image, looks up and stores everything again; returns the number of initial
+     * hits.
+     */
     private int recover(Path crashed, boolean restarted, String what) throws IOException, LocalDirectoryException {
         LocalTierConfig config = LocalTierConfig.builder(crashed).capacityBytes(PLENTY).policy(EvictionPolicy.FIFO).background(Runnable::run).build();
-        try (LocalTier tier = LocalTier.open(config)) { // with this start's mark, which only a restarted directory does not have
+        try (LocalTier tier = LocalTier.open(config)) { // with this boot's mark, which only a restarted directory lacks
             boolean storesFirst = random.nextInt(4) == 0;
             int hits = storesFirst ? 0 : hits(tier, what);
             if (random.nextBoolean()) {
                 assertTrue(tier.sweepNow(), what);
                 hits(tier, what);
             }
-            // With an end of the store that is older than the index new entries come over old ones until that shows: not after a restart.
+            // If the append position is older than the index, new entries overwrite old ones until
+            // that is detected. Not after a reboot.
             int passes = 0;
             do {
-                assertTrue(passes++ < (restarted ? 1 : MOST_PASSES), what + ": something stored is not there");
+                assertTrue(passes++ < (restarted ? 1 : MOST_PASSES), what + ": a stored entry is missing");
                 for (Entry entry : latest.values()) {
                     StoreResult result = tier.store(entry);
                     assertTrue(result instanceof StoreResult.Stored || result instanceof StoreResult.Duplicate, () -> what + ": " + result);
@@ -205,7 +217,7 @@ final class PowerCutTest {
         }
     }
 
-    /** Whatever the cut left must be able to leave. */
+    /** Checks that everything that is left can be evicted. */
     private static void empty(Path crashed) throws LocalDirectoryException {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(crashed).capacityBytes(PLENTY).background(Runnable::run).build())) {
             tier.setCapacity(0);

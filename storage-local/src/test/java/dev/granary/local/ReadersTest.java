@@ -40,11 +40,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Look-ups, lists and surveys while the store changes, or is damaged, between two of their steps. */
+/**
+ * Tests of lookups, lists and usage counts while the store is changed or damaged between two of
+ * their steps.
+ */
 @Timeout(600)
 final class ReadersTest {
     private static final int LARGE = 300_000;
-    private static final int PAGES = 20_000; // at least so much of a segment that is cut stays behind its end
+    private static final int PAGES = 20_000; // a truncated segment loses at least as many pages
 
     private final TestEntries entries = new TestEntries("ReadersTest");
 
@@ -55,12 +58,12 @@ final class ReadersTest {
         return LocalTierConfig.builder(directory).background(Runnable::run).build();
     }
 
-    /** Memory for a look-up that does something else before it hands out the first piece: in the middle of the look-up. */
-    private static final class Meanwhile implements Arena {
+    /** Arena that runs an event before its first allocation, in the middle of a lookup. */
+    private static final class EventArena implements Arena {
         private final Arena arena = Arena.ofConfined();
         private @Nullable Runnable event;
 
-        Meanwhile(Runnable event) {
+        EventArena(Runnable event) {
             this.event = event;
         }
 
@@ -85,7 +88,7 @@ final class ReadersTest {
         }
     }
 
-    /** How an entry is read. */
+    /** Way in which an entry is read. */
     enum Way {
         LOAD,
         READ;
@@ -100,7 +103,7 @@ final class ReadersTest {
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    @DisplayName("L8 an entry that is replaced while it is looked up is found, also where the new one lies where the probe has passed")
+    @DisplayName("L8 an entry that is replaced during its lookup is found, even in a slot that the probe has passed")
     void replacedBehindTheProbe(Way way) throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(100);
@@ -111,19 +114,19 @@ final class ReadersTest {
             for (Entry entry : List.of(gone, passed, old)) {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             }
-            tier.discard(gone); // its slot comes before the others', and is passed over
-            try (Meanwhile memory = new Meanwhile(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
-                if (way == Way.READ) { // by its name the first that is sound is taken: leave only what is looked for
+            tier.discard(gone); // its slot precedes the others', and is passed over
+            try (EventArena memory = new EventArena(() -> assertInstanceOf(StoreResult.Stored.class, tier.store(replacing)))) {
+                if (way == Way.READ) { // a read by name returns the first sound entry, so only the wanted one may remain
                     EntryBytesOnDisk.of(directory, id -> one, passed.id()).write(new byte[64]);
                 }
                 assertHit(replacing, way.read(tier, replacing, one, memory));
             }
-            tier.clear(); // nobody else names ids like this
+            tier.clear(); // other tiers do not use this hash function
         }
     }
 
     @Test
-    @DisplayName("L8 an entry that a dead process had replaced, and another takes out, is found meanwhile")
+    @DisplayName("L8 an entry that a dead process replaced is found while another process removes the old one")
     void replacedByTheDead() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(100);
@@ -140,7 +143,7 @@ final class ReadersTest {
                 assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
             }
             tier.discard(gone);
-            try (Meanwhile memory = new Meanwhile(() -> {
+            try (EventArena memory = new EventArena(() -> {
                 dies[0] = true;
                 assertThrows(IllegalStateException.class, () -> tier.store(replacing));
                 dies[0] = false;
@@ -154,7 +157,7 @@ final class ReadersTest {
 
     @ParameterizedTest
     @EnumSource(Way.class)
-    @DisplayName("L5 an entry that is evicted, and its segment cut, while it is read is a miss: no failure, no repair")
+    @DisplayName("L5 an entry that is evicted during a read, and its segment truncated, is a miss: no failure, no repair")
     void evictedWhileRead(Way way) throws Exception {
         Entry stays = entries.entry(PAGES);
         Entry leaves = entries.entry(LARGE);
@@ -162,7 +165,7 @@ final class ReadersTest {
             tier.store(stays);
             tier.store(leaves);
             SegmentFile before = segmentOf(stays);
-            try (Meanwhile memory = new Meanwhile(() -> {
+            try (EventArena memory = new EventArena(() -> {
                 tier.discard(leaves);
                 tier.reclaim();
             })) {
@@ -176,7 +179,7 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 an entry that is evicted while it is read, and whose slot keeps its mark for those behind it, is a miss as well")
+    @DisplayName("L5 an entry that is evicted during a read, and whose slot keeps its tag for later slots, is a miss as well")
     void evictedBeforeOthers() throws Exception {
         Sha256 one = Sha256.of(new byte[] {1});
         Entry gone = entries.entry(PAGES);
@@ -186,8 +189,8 @@ final class ReadersTest {
             tier.store(gone);
             tier.store(stays);
             tier.discard(gone);
-            tier.store(leaves); // into the slot before the one of what stays
-            try (Meanwhile memory = new Meanwhile(() -> {
+            tier.store(leaves); // into the slot before that of the remaining entry
+            try (EventArena memory = new EventArena(() -> {
                 tier.discard(leaves);
                 tier.reclaim();
             })) {
@@ -195,12 +198,12 @@ final class ReadersTest {
             }
             assertHit(stays, tier.load(stays.id()));
             assertEquals(0, tier.statistics().healed());
-            tier.clear(); // nobody else names ids like this
+            tier.clear(); // other tiers do not use this hash function
         }
     }
 
     @Test
-    @DisplayName("L5 a store that meets an entry as it is evicted stores it anew, without a failure")
+    @DisplayName("L5 a store of an entry that is being evicted stores it again, without a failure")
     void evictedWhileStored() throws Exception {
         Entry leaves = entries.entry(LARGE);
         try (LocalTier tier = LocalTier.open(config())) {
@@ -209,13 +212,13 @@ final class ReadersTest {
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try (Arena memory = Arena.ofConfined()) {
                 OpenStoreFiles files = Objects.requireNonNull(store.files());
-                EntryReader shelf = new EntryReader(id -> id.hash());
-                EntryReader.Place place = shelf.find(files, leaves.id(), memory);
-                SegmentFile mapped = files.segments().get(EntryLocation.segment(place.location()));
+                EntryReader reader = new EntryReader(id -> id.hash());
+                EntryReader.LocatedEntry located = reader.find(files, leaves.id(), memory);
+                SegmentFile mapped = files.segments().get(EntryLocation.segment(located.location()));
                 tier.discard(leaves);
                 tier.reclaim();
-                assertThrows(SegmentFile.CutException.class, () -> mapped.copy(EntryLocation.offset(place.location()), LARGE, memory));
-                assertEquals(LoadResult.ABSENT, shelf.find(files, leaves.id(), memory).result());
+                assertThrows(SegmentFile.CutException.class, () -> mapped.copy(EntryLocation.offset(located.location()), LARGE, memory));
+                assertEquals(LoadResult.ABSENT, reader.find(files, leaves.id(), memory).result());
             } finally {
                 store.release();
             }
@@ -226,7 +229,7 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 a segment that somebody else cut under its mapping: the entries that it held are damaged, and no other is touched")
+    @DisplayName("L5 a segment that another process truncated under its mapping: its lost entries are damaged, no others")
     void cutByOthers() throws Exception {
         Entry before = entries.entry(PAGES);
         Entry cut = entries.entry(LARGE);
@@ -250,8 +253,8 @@ final class ReadersTest {
     }
 
     @Test
-    @DisplayName("L5 a cut that is told of only behind the copy: what is looked at again has let go of the mapping")
-    void toldLate() throws Exception {
+    @DisplayName("L5 a truncation that is reported only after the copy: the second read uses a new mapping")
+    void reportedLate() throws Exception {
         Entry cut = entries.entry(LARGE);
         Entry elsewhere = entries.entry(1 << 20);
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(16 << 20).background(Runnable::run).build())) {
@@ -262,16 +265,16 @@ final class ReadersTest {
             EntryBytesOnDisk.of(directory, cut.id()).cut(100);
             SegmentStore store = SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {
-                int[] looks = {0};
-                StoreCaretaker.twice(store, () -> {
-                    if (++looks[0] == 1) {
+                int[] attempts = {0};
+                StoreCaretaker.retryAfterTruncation(store, () -> {
+                    if (++attempts[0] == 1) {
                         throw new InternalError("late");
                     }
                     assertTrue(!Objects.requireNonNull(store.files()).segments().mapped().contains(mapped));
                     assertTrue(Objects.requireNonNull(store.files()).segments().mapped().contains(untouched));
-                    return looks;
+                    return attempts;
                 });
-                assertEquals(2, looks[0]);
+                assertEquals(2, attempts[0]);
             } finally {
                 store.release();
             }
@@ -292,7 +295,7 @@ final class ReadersTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1000})
-    @DisplayName("L6 F10 a list and a survey say that a file was cut under its mapping, and the next ones work; so in compiled code")
+    @DisplayName("L6 F10 list and usage report a file that was truncated under its mapping, and the next ones work, also in compiled code")
     void listOfCut(int warm) throws Exception {
         try (LocalTier tier = LocalTier.open(config())) {
             for (String victim : List.of("v2/index-1", "v2/index-2", "v2/state", "v2/segments/")) {
@@ -300,7 +303,7 @@ final class ReadersTest {
                 tier.store(entry);
                 for (int i = 0; i <= warm; i++) {
                     assertTrue(StoreInvariants.listed(tier).size() <= 4);
-                    assertTrue(tier.survey().entries() <= 4);
+                    assertTrue(tier.usage().entries() <= 4);
                 }
                 Path file = victim.endsWith("/") ? segmentOf(entry).file() : directory.resolve(victim);
                 for (boolean lists : new boolean[] {true, false}) {
@@ -321,7 +324,7 @@ final class ReadersTest {
             if (lists) {
                 tier.list(_ -> {});
             } else {
-                tier.survey();
+                tier.usage();
             }
         } catch (IOException e) {
             if (!mayFail) {

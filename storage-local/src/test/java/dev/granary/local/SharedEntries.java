@@ -4,7 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 
-/** Entries that every process makes alike from a name and a size. */
+/** Factory of entries that are equal in every process, made from a name and a size. */
 public final class SharedEntries {
     private SharedEntries() {}
 

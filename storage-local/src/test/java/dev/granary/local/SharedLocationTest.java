@@ -31,11 +31,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Slots of the index that lead to one place, after rot, a power cut or a removal of files: the sound entry there stays, and counts are right. */
+/**
+ * Tests of slots with one location, after damage, a power cut or removed files: the sound entry
+ * there stays, and counts are right.
+ */
 @Timeout(600)
 final class SharedLocationTest {
     private static final int SIZE = 10_000;
-    private static final int CAPACITY = 32 << 20; // segments of one MiB
+    private static final int CAPACITY = 32 << 20; // segments of 1 MiB
     private static final int RUNS = Integer.getInteger("granary.rot.runs", 60);
 
     private final SplittableRandom random = TestSeed.random("SharedLocationTest");
@@ -75,7 +78,7 @@ final class SharedLocationTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    @DisplayName("D4 L2 the newest segment is lost and the index is not: nothing that is stored afterwards is lost, and counts equal the survey")
+    @DisplayName("D4 L2 the newest segment is lost but the index is not: no entry stored afterwards is lost, and counts equal the usage")
     void newestSegmentLost(boolean stateToo) throws Exception {
         List<Entry> before;
         try (LocalTier tier = open(BootId.mark() + 1)) {
@@ -88,19 +91,19 @@ final class SharedLocationTest {
         }
         try (LocalTier tier = open(BootId.mark())) {
             List<Entry> after = store(tier, "after", 200, SIZE / 2);
-            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
-            long entries = tier.survey().entries();
-            assertEquals(hits(tier, before) + after.size(), entries, "what has no file left with the first change");
+            assertEquals(tier.usage().entryBytes(), tier.usedBytes());
+            long entries = tier.usage().entries();
+            assertEquals(hits(tier, before) + after.size(), entries, "entries without a file were removed by the first change");
             tier.reclaim();
             assertEquals(after.size(), hits(tier, after));
-            assertEquals(tier.survey().entryBytes(), tier.usedBytes());
+            assertEquals(tier.usage().entryBytes(), tier.usedBytes());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         }
         StoreInvariants.check(directory());
     }
 
     @Test
-    @DisplayName("D6 F10 a flipped bit that makes two slots lead to one place loses one entry at most")
+    @DisplayName("D6 F10 a flipped bit that gives two slots one location loses at most one entry")
     void oneBit() throws Exception {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
@@ -120,8 +123,8 @@ final class SharedLocationTest {
                     sound.with(index, bad).writeTo(directory());
                     try (LocalTier tier = open(BootId.mark())) {
                         assertTrue(tier.sweepNow());
-                        assertEquals(tier.survey().entryBytes(), tier.usedBytes());
-                        assertEquals(entries.size() - 1, tier.survey().entries(), "what leads to another's place is gone");
+                        assertEquals(tier.usage().entryBytes(), tier.usedBytes());
+                        assertEquals(entries.size() - 1, tier.usage().entries(), "the slot with another's location was removed");
                         assertEquals(entries.size() - 1, hits(tier, entries));
                     }
                     StoreInvariants.check(directory());
@@ -132,7 +135,7 @@ final class SharedLocationTest {
     }
 
     @Test
-    @DisplayName("D6 F10 random damage of the index: each damaged slot loses one entry at most; counts equal the survey after a sweep")
+    @DisplayName("D6 F10 random damage of the index: each damaged slot loses at most one entry; counts equal the usage after a sweep")
     void randomDamage() throws Exception {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
@@ -140,7 +143,7 @@ final class SharedLocationTest {
             for (int i = 0; i < entries.size(); i += 5) {
                 tier.discard(entries.get(i));
             }
-            entries.removeIf(entry -> !StoreInvariants.isThere(tier, entry));
+            entries.removeIf(entry -> !StoreInvariants.isPresent(tier, entry));
         }
         DirectoryImage sound = DirectoryImage.of(directory());
         String index = sound.only("v2/index-");
@@ -162,9 +165,9 @@ final class SharedLocationTest {
             String what = "run " + run + ", " + damaged + " slots damaged";
             try (LocalTier tier = open(BootId.mark())) {
                 assertTrue(tier.sweepNow(), what);
-                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
                 assertTrue(hits(tier, entries) >= entries.size() - damaged, () -> what + ": " + hits(tier, entries) + " of " + entries.size());
-                assertEquals(tier.survey().entryBytes(), tier.usedBytes(), what);
+                assertEquals(tier.usage().entryBytes(), tier.usedBytes(), what);
                 assertEquals(0, tier.statistics().inputOutputErrors(), what);
             }
             StoreInvariants.check(directory());
@@ -172,7 +175,7 @@ final class SharedLocationTest {
     }
 
     @Test
-    @DisplayName("D6 F10 counts that rotted are never told below zero, also before the first change")
+    @DisplayName("D6 F10 damaged counts are never reported as negative, also before the first change")
     void negativeCounts() throws Exception {
         List<Entry> entries;
         try (LocalTier tier = open(BootId.mark())) {
@@ -190,14 +193,14 @@ final class SharedLocationTest {
             try (LocalTier tier = open(BootId.mark())) {
                 assertEquals(bytes, tier.usedBytes(), "word " + word);
                 assertTrue(tier.diskBytes() >= bytes && tier.diskBytes() <= bytes + EntryLocation.UNIT, () -> "word " + word + ": " + tier.diskBytes());
-                assertEquals(bytes, tier.survey().entryBytes());
+                assertEquals(bytes, tier.usage().entryBytes());
                 assertHit(entries.getFirst(), tier.load(entries.getFirst().id()));
             }
         }
     }
 
     @Test
-    @DisplayName("D6 counts of before a power cut are not told, also where nothing has changed since")
+    @DisplayName("D6 counts from before a power cut are not reported, even without a change since")
     void countsOfAnotherMoment() throws Exception {
         byte[] older;
         List<Entry> entries;
@@ -215,7 +218,7 @@ final class SharedLocationTest {
     }
 
     @Test
-    @DisplayName("D4 D6 a sweep notices an end of the store that is older than the index: nothing comes over sound entries, counts are right")
+    @DisplayName("D4 D6 a sweep detects an append position older than the index: no sound entry is overwritten, counts are right")
     void endOfAnotherMoment() throws Exception {
         byte[] older;
         List<Entry> entries;
@@ -224,7 +227,7 @@ final class SharedLocationTest {
             older = DirectoryImage.of(directory()).get("v2/state").clone();
             entries.addAll(store(tier, "after", 5, SIZE));
         }
-        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory()); // the mark of this start is in it: nothing tells of the power cut
+        DirectoryImage.of(directory()).with("v2/state", older).writeTo(directory()); // it has the mark of this boot: the power cut is not detected
         try (LocalTier tier = open(BootId.mark())) {
             assertTrue(tier.sweepNow());
             assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());

@@ -39,7 +39,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Damage of every kind to the store's own files: no more is lost than was damaged, and the next store works. */
+/**
+ * Tests of damage to the store's own files: only the damaged part is lost, and the next store
+ * works.
+ */
 @Timeout(600)
 final class StoreFilesCorruptionTest {
     private static final int CAPACITY = 32 << 20;
@@ -62,7 +65,7 @@ final class StoreFilesCorruptionTest {
     @BeforeEach
     void build() throws Exception {
         directory = temporary.resolve("cache");
-        for (long boot : new long[] {BootId.mark() + 1, BootId.mark()}) { // each start of the machine begins a segment
+        for (long boot : new long[] {BootId.mark() + 1, BootId.mark()}) { // each boot of the machine begins a segment
             LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(_ -> {}).build();
             try (LocalTier tier = LocalTier.open(config, boot, id -> id.hash(), StoreStep.Listener.NONE)) {
                 for (int i = 0; i < ENTRIES; i++) {
@@ -70,7 +73,7 @@ final class StoreFilesCorruptionTest {
                     entries.add(entry);
                     assertInstanceOf(StoreResult.Stored.class, tier.store(entry));
                 }
-                sound = DirectoryImage.of(directory); // before a sweep has put both segments into one
+                sound = DirectoryImage.of(directory); // before a sweep has merged both segments
             }
         }
         index = sound.only("v2/index-");
@@ -78,12 +81,12 @@ final class StoreFilesCorruptionTest {
     }
 
     private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO) // no thread for the uses
+        return LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(CAPACITY).policy(EvictionPolicy.FIFO) // FIFO records no uses
                 .background(Runnable::run).build());
     }
 
     @Test
-    @DisplayName("D6 a flipped bit in any byte of the state loses nothing")
+    @DisplayName("D6 a flipped bit in any byte of the state page loses nothing")
     void stateFlips() throws Exception {
         for (int at = 0; at < STATE_WORDS_END; at++) {
             assertLosesAtMost(0, flipped(sound, STATE, at, at % 8), "state byte " + at);
@@ -94,7 +97,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a word of the state at any extreme loses nothing")
+    @DisplayName("D6 an extreme value in any word of the state page loses nothing")
     void stateWords() throws Exception {
         for (int at = 0; at < STATE_WORDS_END; at += Long.BYTES) {
             for (long value : new long[] {0, -1, Long.MAX_VALUE, 1L << 40, EntryLocation.LAST_SEGMENT}) {
@@ -106,7 +109,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a state that is all zeros, all ones, random, cut anywhere, missing or too long loses nothing")
+    @DisplayName("D6 a state page that is all zeros, all ones, random, truncated, missing or too long loses nothing")
     void stateAsAWhole() throws Exception {
         byte[] ones = new byte[StatePage.BYTES];
         Arrays.fill(ones, (byte) 0xff);
@@ -126,7 +129,7 @@ final class StoreFilesCorruptionTest {
     @DisplayName("D6 a flipped bit in any byte of the index loses at most the entry of that slot")
     void indexFlips() throws Exception {
         List<Integer> slots = usedSlots();
-        slots.add((slots.getFirst() + 1) % EntryIndex.MIN_SLOTS); // unused, most likely
+        slots.add((slots.getFirst() + 1) % EntryIndex.MIN_SLOTS); // most likely never occupied
         slots.add(0);
         slots.add(EntryIndex.MIN_SLOTS - 1);
         for (int slot : slots) {
@@ -137,7 +140,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a word of a slot at any extreme, or that of another slot, loses at most these slots' entries")
+    @DisplayName("D6 a word of a slot with an extreme value, or with that of another slot, loses at most the entries of these slots")
     void indexWords() throws Exception {
         List<Integer> slots = usedSlots();
         byte[] table = sound.get(index);
@@ -161,7 +164,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 an index that is cut keeps what is left, at slot borders and between")
+    @DisplayName("D6 a truncated index keeps the remaining slots, whether it ends at a slot border or between two")
     void indexCut() throws Exception {
         byte[] table = sound.get(index);
         List<Integer> lengths = new ArrayList<>(List.of(0, 1, 31, 4095, 4096, 4097, table.length / 2, table.length - 1, table.length + 31));
@@ -177,7 +180,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 an index that is too long, or followed by junk, loses nothing")
+    @DisplayName("D6 an index that is too long, or followed by random bytes, loses nothing")
     void indexExtended() throws Exception {
         byte[] table = sound.get(index);
         byte[] junk = Arrays.copyOf(table, 2 * table.length);
@@ -189,7 +192,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 an index that is missing, a directory or a link: all misses, and the next store works")
+    @DisplayName("D6 an index that is missing, a directory or a link: all lookups miss, and the next store works")
     void indexReplaced() throws Exception {
         assertLosesAtMost(entries.size(), sound.without(index), "missing");
         assertLosesAtMost(entries.size(), sound.without(index), () -> Files.createDirectory(directory.resolve(index)), "a directory");
@@ -205,7 +208,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 junk files that are named like ours lose nothing, and go with the next sweep")
+    @DisplayName("D6 foreign files with names of store files lose nothing, and the next sweep removes them")
     void junkFiles() throws Exception {
         byte[] junk = new byte[200_000];
         random.nextBytes(junk);
@@ -241,7 +244,7 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a segment that is missing, empty, a directory or a link loses what it held, and no more")
+    @DisplayName("D6 a segment that is missing, empty, a directory or a link loses its own entries only")
     void segmentsReplaced() throws Exception {
         for (String segment : sound.names().stream().filter(name -> name.startsWith("v2/segments/")).toList()) {
             assertLosesAtMost(ENTRIES, sound.without(segment), segment + " missing");
@@ -260,13 +263,13 @@ final class StoreFilesCorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a length in the index that rotted does not empty the store when something must leave")
-    void rottedLengthAndEviction() throws Exception {
+    @DisplayName("D6 a damaged length in the index does not empty the store at an eviction")
+    void damagedLengthAndEviction() throws Exception {
         for (int at = 16; at < 20; at++) {
             flipped(sound, index, usedSlots().getFirst() * EntryIndex.SLOT_BYTES + at, 6).writeTo(directory);
             LocalTierConfig config = LocalTierConfig.builder(directory).capacityBytes(CAPACITY).background(Runnable::run).build();
             try (LocalTier tier = LocalTier.open(config)) {
-                tier.setCapacity(tier.diskBytes() - 1); // a sixteenth is to leave
+                tier.setCapacity(tier.diskBytes() - 1); // 1/16 must be evicted
                 int left = 0;
                 for (Entry entry : entries) {
                     left += tier.load(entry.id()) instanceof LoadResult.Hit ? 1 : 0;
@@ -278,7 +281,7 @@ final class StoreFilesCorruptionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"state", "index", "segment"})
-    @DisplayName("D6 a process goes on when a file that it has mapped is cut to nothing, missing or zeroed")
+    @DisplayName("D6 a process continues when a file that it has mapped is truncated to nothing, missing or zeroed")
     void underARunningProcess(String victim) throws Exception {
         for (String how : List.of("cut", "remove", "zero")) {
             sound.writeTo(directory);
@@ -288,18 +291,18 @@ final class StoreFilesCorruptionTest {
                 default -> FIRST_SEGMENT;
             });
             try (SurvivingReader reader = SurvivingReader.start(directory, CAPACITY)) {
-                assertEquals("Hit", reader.ask("loads entry0 60 30000")); // compiled code meets the damage
+                assertEquals("Hit", reader.request("loads entry0 60 30000")); // compiled code meets the damage
                 reader.send("loads entry0 60 20000");
                 damage(file, how);
                 assertFalse(reader.answer().equals("WRONG"));
-                assertFalse(reader.ask("loads entry0 60 20000").equals("WRONG"));
-                reader.ask("store fresh 100");
-                reader.ask("store entry0 60");
-                String stored = reader.ask("store entry0 60");
+                assertFalse(reader.request("loads entry0 60 20000").equals("WRONG"));
+                reader.request("store fresh 100");
+                reader.request("store entry0 60");
+                String stored = reader.request("store entry0 60");
                 assertTrue(List.of("Stored", "Duplicate").contains(stored), victim + " " + how + ": " + stored);
-                assertEquals("Hit", reader.ask("load entry0 60"), victim + " " + how);
+                assertEquals("Hit", reader.request("load entry0 60"), victim + " " + how);
             }
-            try (LocalTier tier = open()) { // what the other still has mapped need not be there for this one
+            try (LocalTier tier = open()) { // the other process may still map what this one misses
                 StoreResult stored = tier.store(entries.getFirst());
                 assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate, () -> victim + ": " + stored);
                 assertTrue(hits(tier, victim) > 0);
@@ -351,13 +354,13 @@ final class StoreFilesCorruptionTest {
         assertLosesAtMost(lost, damaged, () -> {}, what);
     }
 
-    /** Opens a damaged directory and goes through all that a cache is asked for. */
+    /** Opens a damaged directory and calls every operation of a cache. */
     private void assertLosesAtMost(int lost, DirectoryImage damaged, Damage more, String what) throws Exception {
         damaged.writeTo(directory);
         more.on();
         Entry fresh = TestEntries.entry(TestEntries.id("fresh"), KernelBinaries.of(new byte[100]));
         try (LocalTier tier = open()) {
-            if (variants++ % 2 == 0) { // else the first thing that meets the damage is a store
+            if (variants++ % 2 == 0) { // otherwise a store is the first to meet the damage
                 assertTrue(hits(tier, what) <= entries.size());
             }
             assertInstanceOf(StoreResult.Stored.class, tier.store(fresh), what);
@@ -381,7 +384,7 @@ final class StoreFilesCorruptionTest {
         try (LocalTier tier = open()) {
             assertEquals(entries.size(), hits(tier, what), what + ", opened again");
             assertHit(fresh, tier.load(fresh.id()));
-            tier.setCapacity(0); // nothing is in the way of leaving
+            tier.setCapacity(0); // everything can be evicted
             assertEquals(0, tier.usedBytes(), what);
             assertEquals(0, hits(tier, what), what);
         }
@@ -398,10 +401,10 @@ final class StoreFilesCorruptionTest {
         return hits;
     }
 
-    /** Directories and links are nobody's of ours; the check of the invariants knows only files. */
+    /** Removes directories and links: the check of the invariants expects only files. */
     private void removeForeignDirectories() throws IOException {
         for (Path parent : List.of(directory.resolve("v2"), directory.resolve("v2/segments"))) {
-            StoreLayout.each(parent, path -> {
+            StoreLayout.forEachChild(parent, path -> {
                 if (Files.isSymbolicLink(path) || (Files.isDirectory(path) && !path.endsWith("segments"))) {
                     DirectoryImage.delete(path);
                 }

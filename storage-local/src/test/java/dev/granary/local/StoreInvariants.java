@@ -26,11 +26,11 @@ import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** What must hold of a directory after every test, once all of its tiers rest. */
+/** Invariants of a directory after every test, once all of its tiers are idle. */
 public final class StoreInvariants {
     private StoreInvariants() {}
 
-    /** What {@link #checkFiles} says, and: no id has two entries. */
+    /** Checks all that {@link #checkFiles} checks, and that no id has two entries. */
     public static void check(Path directory) throws IOException, LocalDirectoryException {
         checkFiles(directory);
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
@@ -38,7 +38,10 @@ public final class StoreInvariants {
         }
     }
 
-    /** The locks can be had; the counts equal the index; after a sweep every file is one that something names, and no longer than it need be. */
+    /**
+     * Checks that the locks are free and that the counts equal the index. After a sweep every file
+     * must be in use and no longer than necessary.
+     */
     static void checkFiles(Path directory) throws IOException, LocalDirectoryException {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).capacityBytes(Long.MAX_VALUE).background(Runnable::run).build())) {
             assertTrue(tier.sweepNow(), "the sweeper's lock is held");
@@ -58,46 +61,46 @@ public final class StoreInvariants {
     private static void counts(SegmentStore store) throws IOException {
         OpenStoreFiles files = Objects.requireNonNull(store.files());
         StatePage state = files.state();
-        assertEquals(0, state.get(StatePage.CHANGING), "a change is marked as unfinished");
-        long[] kept = {state.get(StatePage.LIVE_ENTRIES), state.get(StatePage.LIVE_UNITS), state.get(StatePage.OCCUPIED_SLOTS)};
+        assertEquals(0, state.get(StatePage.CHANGE_IN_PROGRESS), "a change is marked as unfinished");
+        long[] before = {state.get(StatePage.LIVE_ENTRIES), state.get(StatePage.LIVE_UNITS), state.get(StatePage.OCCUPIED_SLOTS)};
         long disk = state.diskUnits();
         store.change(locked -> {
             StoreRecovery.recount(locked);
             return true;
         });
-        assertEquals(state.get(StatePage.LIVE_ENTRIES), kept[0], "entries");
-        assertEquals(state.get(StatePage.LIVE_UNITS), kept[1], "units");
-        assertEquals(state.get(StatePage.OCCUPIED_SLOTS), kept[2], "occupied slots");
+        assertEquals(state.get(StatePage.LIVE_ENTRIES), before[0], "entries");
+        assertEquals(state.get(StatePage.LIVE_UNITS), before[1], "units");
+        assertEquals(state.get(StatePage.OCCUPIED_SLOTS), before[2], "occupied slots");
         assertTrue(disk <= state.diskUnits(), "more on the disk than the files are long");
-        assertTrue(disk >= kept[1], "less on the disk than the entries take");
+        assertTrue(disk >= before[1], "less on the disk than the entries take");
     }
 
     private static void files(OpenStoreFiles files) throws IOException {
         StoreLayout layout = files.layout();
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
-        List<Path> left = new ArrayList<>();
-        StoreLayout.each(layout.root(), file -> {
+        List<Path> unused = new ArrayList<>();
+        StoreLayout.forEachChild(layout.root(), file -> {
             if (StoreLayout.generation(file).orElse(files.index().generation()) != files.index().generation()) {
-                left.add(file);
+                unused.add(file);
             }
         });
-        int last = EntryLocation.segment(files.state().tail());
-        StoreLayout.each(layout.segments(), file -> {
+        int last = EntryLocation.segment(files.state().appendPosition());
+        StoreLayout.forEachChild(layout.segments(), file -> {
             int number = (int) StoreLayout.segmentNumber(file).orElse(last);
             if (number != last && snapshot.firstOf(number) == snapshot.firstOf(number + 1)) {
-                left.add(file);
+                unused.add(file);
             }
         });
-        assertEquals(List.of(), left, "files that nothing names");
+        assertEquals(List.of(), unused, "files without a reference");
     }
 
-    /** No id has two entries. */
+    /** Checks that no id has two entries. */
     private static void entries(LocalTier tier) throws IOException {
         List<EntryCatalog.Listed> listed = listed(tier);
         assertEquals(listed.stream().map(EntryCatalog.Listed::hash).distinct().count(), listed.size(), "entries of one id");
     }
 
-    /** What the entries of a directory take, by the catalogue. */
+    /** Returns the bytes of the entries of a directory, by the catalog. */
     public static long entryBytes(LocalTier tier) throws IOException {
         long[] bytes = {0};
         tier.list(listed -> bytes[0] += EntryLocation.units(listed.bytes()) * EntryLocation.UNIT);
@@ -110,8 +113,8 @@ public final class StoreInvariants {
         return listed;
     }
 
-    /** Whether an entry is there; does not count as a use. */
-    static boolean isThere(LocalTier tier, Entry entry) {
+    /** Returns whether an entry is present; does not count as a use. */
+    static boolean isPresent(LocalTier tier, Entry entry) {
         try (Arena memory = Arena.ofConfined()) {
             return tier.read(new EntryCatalog.Listed(entry.id().target().path(), entry.id().hash(), 0, 0), memory) instanceof LoadResult.Hit;
         }

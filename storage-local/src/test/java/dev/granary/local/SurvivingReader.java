@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/** A process that has a directory mapped while its files are damaged under it, and has to live on. */
+/** Process that maps a directory while its files are damaged, and that must survive it. */
 final class SurvivingReader implements AutoCloseable {
     private final Process process;
     private final Writer commands;
@@ -32,8 +32,11 @@ final class SurvivingReader implements AutoCloseable {
         return new SurvivingReader(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
     }
 
-    /** Has the process do {@code load NAME SIZE}, {@code store NAME SIZE} or {@code loads NAME SIZE COUNT}; returns the last result. */
-    String ask(String command) throws IOException {
+    /**
+     * Sends {@code load NAME SIZE}, {@code store NAME SIZE} or {@code loads NAME SIZE COUNT} to the
+     * process; returns the last result.
+     */
+    String request(String command) throws IOException {
         send(command);
         return answer();
     }

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 
-/** A clock that stands until it is moved. */
+/** Clock that advances only when it is moved. */
 final class TestClock implements InstantSource {
     private volatile Instant now = Instant.parse("2030-01-01T00:00:00Z");
 

@@ -21,8 +21,9 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * Another process with a tier on a directory, which does what it is told over its standard input and answers in single lines. It can be told
- * to stand still after the next step of a kind: it then says {@code AT} and the step, and nothing more before it is told to go on.
+ * Process with a tier on a directory, controlled over its standard input; it answers each command
+ * with one line. It can be made to stall after the next step of a kind: it then writes {@code AT}
+ * and the step, and waits for {@link #resume()}.
  */
 final class TierProcess implements AutoCloseable {
     private final Process process;
@@ -42,32 +43,32 @@ final class TierProcess implements AutoCloseable {
         return new TierProcess(new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
     }
 
-    /** Sends a command and waits for nothing. */
+    /** Sends a command without waiting. */
     void send(String command) throws IOException {
         commands.write(command + "\n");
         commands.flush();
     }
 
-    /** The next line that the process says. */
+    /** Returns the next line that the process writes. */
     String answer() throws IOException {
         return Objects.requireNonNull(answers.readLine(), "the process ended");
     }
 
-    String ask(String command) throws IOException {
+    String request(String command) throws IOException {
         send(command);
         return answer();
     }
 
-    /** Lets a process that stands still go on; returns the answer to what it was told before. */
-    String goOn() throws IOException {
-        return ask("");
+    /** Resumes a stalled process; returns the answer to the earlier command. */
+    String resume() throws IOException {
+        return request("");
     }
 
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
 
-    /** Lets the process end by itself; returns its exit status. */
+    /** Waits until the process ends by itself; returns its exit status. */
     int finish() throws IOException, InterruptedException {
         commands.close();
         return process.waitFor();
@@ -79,8 +80,10 @@ final class TierProcess implements AutoCloseable {
     }
 
     /**
-     * What runs in the other process: {@code stop STEP}, {@code store NAME SIZE}, {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE},
-     * {@code several NAME COUNT SIZE}, {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity BYTES}, {@code halt}.
+     * Entry point of the other process. Commands: {@code stop STEP}, {@code store NAME SIZE},
+     * {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE}, {@code several NAME COUNT SIZE},
+     * {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep},
+     * {@code capacity BYTES}, {@code halt}.
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
@@ -88,7 +91,7 @@ final class TierProcess implements AutoCloseable {
             if (step.name().equals(stopAfter[0])) {
                 stopAfter[0] = "";
                 System.out.println("AT " + step);
-                standStill();
+                stall();
             }
         };
         LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0])).capacityBytes(Long.parseLong(arguments[1]))
@@ -114,7 +117,7 @@ final class TierProcess implements AutoCloseable {
                 for (int i = 0; i < Integer.parseInt(words[2]); i++) {
                     Entry entry = SharedEntries.entry(words[1] + i, Integer.parseInt(words[3]));
                     while (tier.store(entry) instanceof StoreResult.Failed) {
-                        Thread.onSpinWait(); // a loaded machine may let a process stand still that has the lock
+                        Thread.onSpinWait(); // on a busy machine the holder of the lock may stall
                     }
                 }
                 yield "done";
@@ -144,7 +147,7 @@ final class TierProcess implements AutoCloseable {
         };
     }
 
-    /** In a tier of its own, as applications have it: sweeps run behind the stores. */
+    /** Contends in a tier of its own, as applications do: sweeps run in the background. */
     private static ContentionRun contend(LocalTier same, String[] words) {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(same.directory()).capacityBytes(same.capacityBytes()).build())) {
             return ContentionRun.run(tier, ContentionTest.DEADLINE_NANOS, words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]),
@@ -161,9 +164,9 @@ final class TierProcess implements AutoCloseable {
                 : result.getClass().getSimpleName();
     }
 
-    private static void standStill() {
+    private static void stall() {
         try {
-            if (System.in.read() < 0) { // the parent is gone
+            if (System.in.read() < 0) { // the parent has ended
                 Runtime.getRuntime().halt(1);
             }
         } catch (IOException e) {

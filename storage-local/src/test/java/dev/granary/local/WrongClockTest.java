@@ -25,7 +25,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A clock that was ahead for a while: what it stamped must not stay for ever, nor push out what is stored afterwards. */
+/**
+ * Tests of a clock that was ahead for a while: its entries must neither stay for ever nor evict
+ * later ones.
+ */
 final class WrongClockTest {
     private static final int SIZE = 10_000;
     private static final int ROOM = 20;
@@ -57,13 +60,13 @@ final class WrongClockTest {
         return stored;
     }
 
-    private static int there(LocalTier tier, List<Entry> some) {
-        return (int) some.stream().filter(entry -> StoreInvariants.isThere(tier, entry)).count();
+    private static int countPresent(LocalTier tier, List<Entry> some) {
+        return (int) some.stream().filter(entry -> StoreInvariants.isPresent(tier, entry)).count();
     }
 
     @ParameterizedTest
     @CsvSource({"LRU, 1", "LRU, 8760", "FIFO, 1", "FIFO, 8760"})
-    @DisplayName("E1 L3 a clock was ahead and is right again: what is stored then stays, and what the wrong time stamped leaves in its turn")
+    @DisplayName("E1 L3 a clock was ahead and is right again: entries stored since stay, and those with wrong times are evicted in turn")
     void wasAhead(EvictionPolicy policy, int hours) throws Exception {
         clock.advance(Duration.ofHours(hours));
         List<Entry> wrong;
@@ -73,16 +76,16 @@ final class WrongClockTest {
         clock.advance(Duration.ofHours(-hours));
         try (LocalTier tier = open(policy)) {
             List<Entry> right = store(tier, ROOM / 2);
-            assertEquals(right.size(), there(tier, right), "evicted at once");
-            assertTrue(there(tier, wrong) >= ROOM / 2 - 3, () -> there(tier, wrong) + " are left: no more leave than must");
+            assertEquals(right.size(), countPresent(tier, right), "evicted at once");
+            assertTrue(countPresent(tier, wrong) >= ROOM / 2 - 3, () -> countPresent(tier, wrong) + " are left: no more are evicted than necessary");
             List<Entry> more = store(tier, ROOM);
-            assertEquals(0, there(tier, wrong), "they leave in their turn");
-            assertTrue(there(tier, more) >= ROOM - 2);
+            assertEquals(0, countPresent(tier, wrong), "they are evicted in turn");
+            assertTrue(countPresent(tier, more) >= ROOM - 2);
         }
     }
 
     @Test
-    @DisplayName("E1 L3 what the wrong time stamped and is used since stays before what is not used")
+    @DisplayName("E1 L3 of the entries with wrong times, those used since outlast the unused ones")
     void usedSince() throws Exception {
         clock.advance(Duration.ofDays(300));
         List<Entry> wrong;
@@ -91,26 +94,26 @@ final class WrongClockTest {
         }
         clock.advance(Duration.ofDays(-300));
         try (LocalTier tier = open(EvictionPolicy.LRU)) {
-            List<Entry> used = wrong.subList(0, 3); // the first to leave otherwise
+            List<Entry> used = wrong.subList(0, 3); // otherwise evicted first
             for (Entry entry : used) {
                 assertHit(entry, tier.load(entry.id()));
             }
             store(tier, ROOM / 2);
-            assertEquals(used.size(), there(tier, used));
+            assertEquals(used.size(), countPresent(tier, used));
         }
     }
 
     @Test
-    @DisplayName("E1 L3 a stamp below zero, which rotted, is a wrong one as well; one of a moment ago is not")
-    void wrongStamps() throws Exception {
+    @DisplayName("E1 L3 a negative, damaged time is wrong as well; a recent one is not")
+    void wrongTimes() throws Exception {
         long now = 1_800_000_000_000_000L;
         EntryIndex index = EntryIndex.create(directory.resolve("table"), 1, EntryIndex.MIN_SLOTS);
         long[] stamps = {now, now + 1_000_000, now + 3_600_000_000L, -5, Long.MIN_VALUE + 5};
         for (int tag = 0; tag < stamps.length; tag++) {
             assertEquals(1, index.insert(tag + 1, EntryLocation.location(1, tag + 1), 1, now / 1_000_000, stamps[tag]));
             int slot = index.find(tag + 1, EntryLocation.location(1, tag + 1));
-            assertEquals(tag > 1, index.hasWrongStamp(slot, now), "stamp " + stamps[tag]);
-            index.correctStamps(slot, now, now - 7);
+            assertEquals(tag > 1, index.hasWrongTime(slot, now), "stamp " + stamps[tag]);
+            index.correctTimes(slot, now, now - 7);
             assertEquals(tag > 1 ? now - 7 : stamps[tag], index.usedMicros(slot));
             assertEquals(now / 1_000_000, index.storedSeconds(slot));
         }

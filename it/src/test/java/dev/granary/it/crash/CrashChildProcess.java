@@ -152,7 +152,7 @@ final class CrashChildProcess {
             case 0 -> tier.clear();
             case 1, 2 -> tier.setCapacity(mode.capacity() / 2);
             case 3, 4 -> tier.setCapacity(mode.capacity());
-            case 5, 6, 7 -> tier.survey();
+            case 5, 6, 7 -> tier.usage();
             case 8, 9, 10 -> tier.discard(SelfDescribingEntries.entry(SelfDescribingEntries.sharedKey(random.nextInt(SelfDescribingEntries.SHARED_KEYS)), SelfDescribingEntries.SHARED_VERSION));
             default -> {
                 List<EntryCatalog.Listed> listed = listed();

@@ -108,9 +108,9 @@ final class PostCrashCheck {
         if (bytes != tier.usedBytes()) {
             found(Kind.DRIFT, 1, bytes + " bytes are listed, " + tier.usedBytes() + " counted");
         }
-        DirectoryUsage survey = tier.survey();
-        if (survey.entries() != all.size() || survey.entryBytes() != bytes) {
-            found(Kind.DRIFT, 1, all.size() + " entries are listed, " + survey);
+        DirectoryUsage usage = tier.usage();
+        if (usage.entries() != all.size() || usage.entryBytes() != bytes) {
+            found(Kind.DRIFT, 1, all.size() + " entries are listed, " + usage);
         }
         Set<Object> names = new HashSet<>();
         for (EntryCatalog.Listed listed : all) {
@@ -143,13 +143,13 @@ final class PostCrashCheck {
     }
 
     private void leftOver() throws IOException {
-        DirectoryUsage survey = tier.survey();
-        long index = survey.overheadBytes() - STATE_BYTES;
-        if (!survey.foreign().isEmpty() || index != Long.highestOneBit(index)) {
-            found(Kind.LEFT_OVER, 1, survey.toString());
+        DirectoryUsage usage = tier.usage();
+        long index = usage.overheadBytes() - STATE_BYTES;
+        if (!usage.foreign().isEmpty() || index != Long.highestOneBit(index)) {
+            found(Kind.LEFT_OVER, 1, usage.toString());
         }
         long disk = diskUsage();
-        if (disk > tier.diskBytes() + survey.overheadBytes() + UNCOUNTED_BYTES) {
+        if (disk > tier.diskBytes() + usage.overheadBytes() + UNCOUNTED_BYTES) {
             found(Kind.LEFT_OVER, 1, disk + " bytes on the disk, " + tier.diskBytes() + " counted");
         }
     }
@@ -166,8 +166,8 @@ final class PostCrashCheck {
     private void empty() throws IOException {
         tier.clear();
         count();
-        if (tier.usedBytes() != 0 || tier.survey().entries() != 0) {
-            found(Kind.DRIFT, 1, "after everything was removed: " + tier.survey());
+        if (tier.usedBytes() != 0 || tier.usage().entries() != 0) {
+            found(Kind.DRIFT, 1, "after everything was removed: " + tier.usage());
         }
         try (Stream<Path> files = Files.walk(tier.directory()).filter(Files::isRegularFile)) {
             List<Path> left = files.toList();

@@ -21,12 +21,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file whose locks are the claims of one directory: empty for ever, opened at the first claim. Thread-safe.
+ * File whose locks are the claims of one directory: always empty, opened at the first claim.
+ * Thread-safe.
  *
- * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well when it awaits a launch.
+ * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well
+ * while it awaits a launch.
  *
- * <p>One instance and one channel per file and process: the system drops all of a process's locks on a file when any of its channels on that
- * file is closed. After somebody removed the file, the next claim makes a new one.
+ * <p>One instance and one channel per file and process. The system releases all of a process's
+ * locks on a file when any of its channels on that file is closed. After the file was removed, the
+ * next claim creates a new one.
  */
 final class ClaimLockFile {
     private static final int MARK_ATTEMPTS = 200;
@@ -38,12 +41,14 @@ final class ClaimLockFile {
     private @Nullable Opened opened; // guarded by this
     private int users; // guarded by SHARED
 
-    /** The file as it was opened once, with the identity that tells whether its name still leads to it. */
+    /**
+     * One opening of the file, with the file key that shows whether its name still refers to it.
+     */
     private static final class Opened {
         private final FileChannel channel;
         private final @Nullable Object key;
-        private int held; // guarded by the lock file
-        private boolean isLeft; // guarded by the lock file
+        private int claimCount; // guarded by the lock file
+        private boolean isAbandoned; // guarded by the lock file
 
         Opened(FileChannel channel, @Nullable Object key) {
             this.channel = channel;
@@ -55,7 +60,7 @@ final class ClaimLockFile {
         this.file = file;
     }
 
-    /** The one instance for that path; {@link #release} it. */
+    /** Returns the shared instance for a path; callers must {@link #release} it. */
     static ClaimLockFile share(Path file) {
         synchronized (SHARED) {
             ClaimLockFile shared = SHARED.computeIfAbsent(file, ClaimLockFile::new);
@@ -64,13 +69,13 @@ final class ClaimLockFile {
         }
     }
 
-    /** Gives the file back; it is closed when nobody has it any more. */
+    /** Releases the file; it is closed after its last user released it. */
     void release() {
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(file);
                 synchronized (this) {
-                    leave();
+                    abandon();
                 }
             }
         }
@@ -84,14 +89,16 @@ final class ClaimLockFile {
             if (lock == null) {
                 return new ClaimResult.Taken(stage(now, position + 1));
             }
-            now.held++;
-            return new Held(now, lock);
+            now.claimCount++;
+            return new LockedClaim(now, lock);
         } catch (IOException e) {
             return new ClaimResult.Unavailable(file + ": " + e);
         }
     }
 
-    /** Asked with a shared lock: others who ask at this moment must not look like a holder. */
+    /**
+     * Probes with a shared lock, since other probes at the same moment must not look like a holder.
+     */
     private static ClaimResult.Stage stage(Opened in, long position) throws IOException {
         try (FileLock probe = tryLock(in, position, true)) {
             return probe == null ? ClaimResult.Stage.AWAITING_LAUNCH : ClaimResult.Stage.UNDER_WAY;
@@ -102,7 +109,7 @@ final class ClaimLockFile {
         try {
             return in.channel.tryLock(position, 1, shared);
         } catch (OverlappingFileLockException e) {
-            return null; // this process has it
+            return null; // this process holds it
         }
     }
 
@@ -111,8 +118,8 @@ final class ClaimLockFile {
         if (last != null && last.channel.isOpen() && Objects.equals(last.key, currentKey())) {
             return last;
         }
-        leave();
-        StoreLayout.requireNothingElse(file);
+        abandon();
+        StoreLayout.requireFileOrNothing(file);
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
@@ -121,18 +128,18 @@ final class ClaimLockFile {
         return now;
     }
 
-    /** Opens no more claims on the channel; it is closed when the last of its claims is. */
-    private void leave() {
+    /** Opens no more claims on the channel, which is closed with its last claim. */
+    private void abandon() {
         Opened last = opened;
         if (last != null) {
             opened = null;
-            last.isLeft = true;
+            last.isAbandoned = true;
             closeIfDone(last);
         }
     }
 
     private static void closeIfDone(Opened last) {
-        if (last.isLeft && last.held == 0) {
+        if (last.isAbandoned && last.claimCount == 0) {
             try {
                 last.channel.close();
             } catch (IOException e) {
@@ -154,7 +161,7 @@ final class ClaimLockFile {
             close(mark);
             close(lock);
         }
-        in.held--;
+        in.claimCount--;
         closeIfDone(in);
     }
 
@@ -172,17 +179,17 @@ final class ClaimLockFile {
         try (InterruptGuard _ = new InterruptGuard()) {
             return tryLock(in, position, false);
         } catch (IOException e) {
-            return null; // the others believe it to be under way, and wait a little longer
+            return null; // other processes see it as under way, and wait a little longer
         }
     }
 
-    private final class Held implements ClaimResult.Mine {
+    private final class LockedClaim implements ClaimResult.Mine {
         private final Opened in;
         private final FileLock lock;
         private @Nullable FileLock mark; // guarded by this
         private boolean isClosed; // guarded by this
 
-        Held(Opened in, FileLock lock) {
+        LockedClaim(Opened in, FileLock lock) {
             this.in = in;
             this.lock = lock;
         }
@@ -192,7 +199,7 @@ final class ClaimLockFile {
             try (InterruptGuard shield = new InterruptGuard()) {
                 for (int attempt = 0; attempt < MARK_ATTEMPTS && mark == null && !isClosed; attempt++) {
                     if (attempt > 0) {
-                        shield.pause(MARK_PAUSE_NANOS); // another process is just asking
+                        shield.pause(MARK_PAUSE_NANOS); // another process is probing
                     }
                     mark = tryMark(in, lock.position() + 1);
                 }

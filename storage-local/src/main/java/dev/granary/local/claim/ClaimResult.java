@@ -1,39 +1,43 @@
 package dev.granary.local.claim;
 
-/** The outcome of {@link LocalClaims#claim}. */
+/** Outcome of {@link LocalClaims#claim}. */
 public sealed interface ClaimResult {
     /**
-     * The claim is the caller's, until it is closed or the process ends, however it ends. Thread-safe: any thread may call any method.
-     * Not sealed, so that users can be tested without files.
+     * The caller holds the claim until it is closed or the process ends in any way. Thread-safe:
+     * any thread may call any method. Not sealed, so that users can be tested without files.
      */
     non-sealed interface Mine extends ClaimResult, AutoCloseable {
-        /** Tells the others that the compiler is done, and that the rest comes with the first launch, whenever that is. */
+        /**
+         * Signals that the compiler is done, and that the binaries are complete after the first
+         * launch, at an unknown time.
+         */
         void awaitLaunch();
 
-        /** Lets go. Further calls do nothing. */
+        /** Releases the claim. Further calls do nothing. */
         @Override
         void close();
     }
 
     /**
-     * Another process, or another thread of this one, has the claim.
+     * Another process, or another thread of this one, holds the claim.
      *
-     * @param stage how far it is
+     * @param stage the progress of the holder
      */
     record Taken(Stage stage) implements ClaimResult {}
 
     /**
-     * Claims do not work here: read-only directory, no locks, an error. The caller goes on without one.
+     * Claims are unavailable: a read-only directory, no locks, an error. The caller continues
+     * without one.
      *
-     * @param reason why, for people
+     * @param reason the reason, as text
      */
     record Unavailable(String reason) implements ClaimResult {}
 
-    /** How far the holder of a claim is. */
+    /** Progress of the holder of a claim. */
     enum Stage {
-        /** It is at it. */
+        /** The holder is compiling. */
         UNDER_WAY,
-        /** It has compiled, and the binaries are whole only after the first launch. */
+        /** The holder has compiled; the binaries are complete only after the first launch. */
         AWAITING_LAUNCH
     }
 }

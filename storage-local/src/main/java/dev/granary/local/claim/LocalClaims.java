@@ -10,38 +10,43 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Claims on ids among the processes of one machine: "I am at it, ask the directory again soon". Thread-safe.
+ * Claims on ids among the processes of one machine. A claim says that its holder is compiling, so
+ * that others look the id up again soon. Thread-safe.
  *
- * <p>A claim never makes anything safe and never blocks: whoever does not get it may do the same work as well. It is a file lock, so that it
- * vanishes with the process that has it and leaves nothing to be swept. Two threads of one process exclude each other as two processes do.
- * Nothing is opened before the first claim.
+ * <p>A claim is not needed for correctness and never blocks: a process without it may do the same
+ * work as well. It is a file lock, so that it ends with its process and leaves nothing to remove.
+ * Two threads of one process exclude each other as two processes do. Nothing is opened before the
+ * first claim.
  */
 public final class LocalClaims implements AutoCloseable {
     private final Path directory;
     private @Nullable ClaimLockFile file; // guarded by this
-    private final Set<ClaimResult.Mine> mine = ConcurrentHashMap.newKeySet();
+    private final Set<ClaimResult.Mine> claims = ConcurrentHashMap.newKeySet();
     private volatile boolean isClosed;
 
     private LocalClaims(Path directory) {
         this.directory = directory;
     }
 
-    /** The claims of the processes that use that directory of a {@link LocalTier}; opens nothing, cannot fail. */
+    /** Returns the claims for a directory of a {@link LocalTier}. Opens nothing and cannot fail. */
     public static LocalClaims open(Path directory) {
         return new LocalClaims(directory);
     }
 
-    /** Tries to claim {@code id}, which must not be empty; waits for nothing. */
+    /** Tries to claim {@code id}, which must not be empty, without waiting. */
     public ClaimResult claim(Id id) {
         ClaimLockFile shared = file();
         if (shared == null) {
             return new ClaimResult.Unavailable("the claims are closed");
         }
         ClaimResult result = shared.claim(position(id));
-        return result instanceof ClaimResult.Mine held ? new Noted(held) : result;
+        return result instanceof ClaimResult.Mine claim ? new RegisteredClaim(claim) : result;
     }
 
-    /** Looked for when it is needed, since most processes never miss. */
+    /**
+     * Returns the file, opened at the first claim since most processes never miss; null after
+     * {@link #close()}.
+     */
     private synchronized @Nullable ClaimLockFile file() {
         if (file == null && !isClosed) {
             file = ClaimLockFile.share(real(directory).resolve("claims"));
@@ -49,7 +54,10 @@ public final class LocalClaims implements AutoCloseable {
         return isClosed ? null : file;
     }
 
-    /** Lets go of every claim that was got here. Further calls do nothing, and claims are unavailable from now on. */
+    /**
+     * Releases every claim made through this object. Further calls do nothing, and later claims are
+     * unavailable.
+     */
     @Override
     public void close() {
         ClaimLockFile shared;
@@ -58,47 +66,53 @@ public final class LocalClaims implements AutoCloseable {
             shared = file;
             file = null;
         }
-        mine.forEach(ClaimResult.Mine::close);
+        claims.forEach(ClaimResult.Mine::close);
         if (shared != null) {
             shared.release();
         }
     }
 
-    /** Closing the claims must let go of it, since another user may keep the file open. */
-    private final class Noted implements ClaimResult.Mine {
-        private final ClaimResult.Mine held;
+    /**
+     * Claim that is registered here, since {@link LocalClaims#close()} must release it while other
+     * users keep the file open.
+     */
+    private final class RegisteredClaim implements ClaimResult.Mine {
+        private final ClaimResult.Mine claim;
 
-        Noted(ClaimResult.Mine held) {
-            this.held = held;
-            mine.add(this);
+        RegisteredClaim(ClaimResult.Mine claim) {
+            this.claim = claim;
+            claims.add(this);
             if (isClosed) {
-                close(); // meanwhile
+                close(); // closed in the meantime
             }
         }
 
         @Override
         public void awaitLaunch() {
-            held.awaitLaunch();
+            claim.awaitLaunch();
         }
 
         @Override
         public void close() {
-            mine.remove(this);
-            held.close();
+            claims.remove(this);
+            claim.close();
         }
     }
 
-    /** Where in the file an id's two bytes are: an even number of 62 bits. Two ids with one position would wait for each other, no more. */
+    /**
+     * Returns the position of an id's two bytes in the file: an even number of 62 bits. Two ids
+     * with one position only wait for each other.
+     */
     static long position(Id id) {
         return (ByteBuffer.wrap(id.hash().bytes()).getLong() >>> 2) & ~1L;
     }
 
-    /** One path for one directory, since a process must not open the file twice. */
+    /** Returns one path for each directory, since a process must not open the file twice. */
     private static Path real(Path directory) {
         try {
             return directory.toRealPath();
         } catch (IOException e) {
-            return directory.toAbsolutePath().normalize(); // not there: claims will be unavailable
+            return directory.toAbsolutePath().normalize(); // missing: claims will be unavailable
         }
     }
 }

@@ -1,4 +1,4 @@
-/** Claims on work that processes of one machine would do twice, held by locks on files. */
+/** Claims, held by file locks, on work that processes of one machine would otherwise do twice. */
 @NullMarked
 package dev.granary.local.claim;
 

@@ -1,9 +1,9 @@
 package dev.granary.local.config;
 
-/** Which entries leave first when the directory is full. */
+/** Order in which entries are evicted. */
 public enum EvictionPolicy {
-    /** The least recently used. */
+    /** Least recently used first. */
     LRU,
-    /** The first stored, whether used since or not. */
+    /** First stored, first evicted; uses have no effect. */
     FIFO
 }

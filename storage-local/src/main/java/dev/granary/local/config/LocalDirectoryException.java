@@ -1,6 +1,9 @@
 package dev.granary.local.config;
 
-/** The directory that a local tier was configured with cannot be used. The message says why and what to change; nothing was written. */
+/**
+ * Thrown if the configured directory of a local tier cannot be used. The message has the reason and
+ * a remedy; nothing was written.
+ */
 public final class LocalDirectoryException extends Exception {
     private static final long serialVersionUID = 1L;
 

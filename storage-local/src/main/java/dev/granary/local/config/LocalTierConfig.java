@@ -8,15 +8,15 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 
 /**
- * What a {@link LocalTier} is opened with. Immutable; made by {@link #builder(Path)}.
+ * Configuration of a {@link LocalTier}. Immutable; built by {@link #builder(Path)}.
  *
- * @param directory where entries live, absolute
- * @param capacityBytes how many bytes of entries may lie there
- * @param policy which entries leave first
- * @param networkFileSystems what becomes of a directory on a network file system
- * @param clock what stamps uses and tells ages
- * @param background what runs sweeps, evictions and the writing of uses
- * @param storeTimeout how long a store waits for other threads and processes before it fails
+ * @param directory the directory of the entries, absolute
+ * @param capacityBytes maximum number of bytes of entries in the directory
+ * @param policy order in which entries are evicted
+ * @param networkFileSystems treatment of a directory on a network file system
+ * @param clock clock for times of storing and last use
+ * @param background executor of sweeps, evictions and the writing of last uses
+ * @param storeTimeout maximum time that a store waits for other threads and processes
  */
 public record LocalTierConfig(
         Path directory,
@@ -27,23 +27,24 @@ public record LocalTierConfig(
         Executor background,
         Duration storeTimeout) {
     /**
-     * The default capacity, 4 GiB: some 40,000 entries of the usual sizes, which is several driver versions of a large application;
-     * little on any disk that runs GPU work, and walked in less than a second.
+     * Default capacity: 4 GiB. It holds about 40,000 entries of the usual sizes: several driver
+     * versions of a large application. It is little on any disk of a GPU machine, and is scanned in
+     * less than a second.
      */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 
     /**
-     * The default deadline of a store that waits for other threads and processes: 10 seconds. Stores run behind the callers of a cache, and 64
-     * processes that store without a pause on two cores wait for a second or two.
+     * Default timeout of a store that waits for other threads and processes: 10 s. Stores are
+     * write-behind, and 64 processes that store without a pause on two cores wait 1 to 2 s.
      */
     public static final Duration DEFAULT_STORE_TIMEOUT = Duration.ofSeconds(10);
 
     private static final Duration LONGEST_TIMEOUT = Duration.ofDays(1);
 
     /**
-     * Makes the directory absolute and checks the capacity and the timeout.
+     * Makes the directory absolute, and checks capacity and timeout.
      *
-     * @throws IllegalArgumentException if one of them is negative, or the timeout longer than a day
+     * @throws IllegalArgumentException if one of them is negative, or the timeout exceeds 1 day
      */
     public LocalTierConfig {
         directory = directory.toAbsolutePath().normalize();
@@ -55,7 +56,10 @@ public record LocalTierConfig(
         requireTimeout(storeTimeout);
     }
 
-    /** Starts a configuration for that directory; a relative path is taken from the working directory. No default. */
+    /**
+     * Returns a builder for this directory, which has no default; a relative path is resolved
+     * against the working directory.
+     */
     public static Builder builder(Path directory) {
         return new Builder(directory);
     }
@@ -63,7 +67,7 @@ public record LocalTierConfig(
     public static long requireCapacity(long bytes) {
         if (bytes < 0) {
             throw new IllegalArgumentException(
-                    "The local capacity is " + bytes + " bytes; it must be 0 (nothing is kept) or more, by default " + DEFAULT_CAPACITY_BYTES);
+                    "The local capacity is " + bytes + " bytes; it must be 0 (nothing is stored) or more, by default " + DEFAULT_CAPACITY_BYTES);
         }
         return bytes;
     }
@@ -71,11 +75,11 @@ public record LocalTierConfig(
     private static void requireTimeout(Duration timeout) {
         if (timeout.isNegative() || timeout.compareTo(LONGEST_TIMEOUT) > 0) {
             throw new IllegalArgumentException(
-                    "The timeout of a local store is " + timeout + "; it must be from 0 to a day, by default " + DEFAULT_STORE_TIMEOUT);
+                    "The timeout of a local store is " + timeout + "; it must be from 0 to 1 day, by default " + DEFAULT_STORE_TIMEOUT);
         }
     }
 
-    /** Collects a configuration. Not thread-safe. */
+    /** Builder of a {@link LocalTierConfig}. Not thread-safe. */
     public static final class Builder {
         private final Path directory;
         private long capacityBytes = DEFAULT_CAPACITY_BYTES;
@@ -90,22 +94,23 @@ public record LocalTierConfig(
         }
 
         /**
-         * How many bytes of entries may lie in the directory; 0 keeps nothing. Default {@link #DEFAULT_CAPACITY_BYTES}; a negative number
-         * makes {@link #build()} throw.
+         * Sets the maximum number of bytes of entries in the directory; 0 stores nothing. Default
+         * {@link #DEFAULT_CAPACITY_BYTES}; a negative number makes {@link #build()} throw.
          */
         public Builder capacityBytes(long bytes) {
             this.capacityBytes = bytes;
             return this;
         }
 
-        /** Which entries leave first. Default {@link EvictionPolicy#LRU}. */
+        /** Sets the order of eviction. Default {@link EvictionPolicy#LRU}. */
         public Builder policy(EvictionPolicy policy) {
             this.policy = policy;
             return this;
         }
 
         /**
-         * What becomes of a directory on a network file system. Default {@link NetworkFileSystemPolicy#REFUSE}, which makes
+         * Sets the treatment of a directory on a network file system. Default
+         * {@link NetworkFileSystemPolicy#REFUSE}, which makes
          * {@link LocalTier#open(LocalTierConfig)} throw before anything is written.
          */
         public Builder networkFileSystems(NetworkFileSystemPolicy choice) {
@@ -113,15 +118,19 @@ public record LocalTierConfig(
             return this;
         }
 
-        /** What stamps uses, to the millisecond, and tells ages. Default the system's clock. */
+        /**
+         * Sets the clock for times of storing and last use, which are exact to the millisecond.
+         * Default the system's clock.
+         */
         public Builder clock(InstantSource clock) {
             this.clock = clock;
             return this;
         }
 
         /**
-         * What runs sweeps, evictions and the writing of uses. Default a daemon thread per task, of which there are few. {@code
-         * Runnable::run} does all of it on the caller's thread; an executor that refuses leaves it to {@link LocalTier#close()}.
+         * Sets the executor of sweeps, evictions and the writing of last uses. Default a daemon
+         * thread per task, of which there are few. {@code Runnable::run} runs all of them on the
+         * caller's thread. Tasks that the executor rejects run in {@link LocalTier#close()}.
          */
         public Builder background(Executor background) {
             this.background = background;
@@ -129,10 +138,12 @@ public record LocalTierConfig(
         }
 
         /**
-         * How long a store waits for other threads and processes before it fails, all its waits together: for the lock under which entries
-         * are entered, and for room where the directory is a quarter over its capacity. Before this was waited, contention alone makes no store fail. When one holder of
-         * the lock, or one sweep, has stood still for as long, later stores fail at once until it moves. Of several tiers of one process on
-         * one directory, the longest holds for the lock. Default {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or more than a day, makes
+         * Sets the maximum total time that a store waits for other threads and processes. It waits
+         * for the commit lock, and for space if usage is 1/4 above the capacity. Contention alone
+         * fails no store before that. After a holder of the lock, or a sweep, has made no progress
+         * for as long, later stores fail at once until it does. Among several tiers of one process
+         * on one directory, the longest timeout applies to the lock. Default
+         * {@link #DEFAULT_STORE_TIMEOUT}; a negative one, or one above 1 day, makes
          * {@link #build()} throw.
          */
         public Builder storeTimeout(Duration timeout) {
@@ -141,9 +152,10 @@ public record LocalTierConfig(
         }
 
         /**
-         * The configuration.
+         * Returns the configuration.
          *
-         * @throws IllegalArgumentException if the capacity or the timeout of a store is negative, or that timeout longer than a day
+         * @throws IllegalArgumentException if the capacity or the timeout is negative, or the
+         *     timeout exceeds 1 day
          */
         public LocalTierConfig build() {
             return new LocalTierConfig(directory, capacityBytes, policy, networkFileSystems, clock, background, storeTimeout);

@@ -1,9 +1,9 @@
 package dev.granary.local.config;
 
-/** What becomes of a local directory that lies on a network file system. */
+/** Treatment of a local directory on a network file system. */
 public enum NetworkFileSystemPolicy {
-    /** It is refused: locks and shared mappings do not hold between machines. */
+    /** The directory is refused, since locks and shared mappings do not work between machines. */
     REFUSE,
-    /** It is used. Right only where a single machine uses the directory. */
+    /** The directory is used. Correct only if a single machine uses it. */
     ALLOW
 }

@@ -1,4 +1,4 @@
-/** Settings of the local tier, and the error for a directory that cannot carry one. */
+/** Configuration of the local tier, and the exception for an unusable directory. */
 @NullMarked
 package dev.granary.local.config;
 

@@ -4,13 +4,18 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Tells one start of the machine from another: what was written in an earlier one may be lost in part. */
+/**
+ * Identification of the current boot of the machine: data written before it may be lost in part.
+ */
 public final class BootId {
     private static final Path LINUX = Path.of("/proc/sys/kernel/random/boot_id");
 
     private BootId() {}
 
-    /** A number that stays the same while the machine runs; where the system does not tell, always the same. */
+    /**
+     * Returns a number that is constant while the machine runs, or always 1 if the system provides
+     * no boot id.
+     */
     public static long mark() {
         try {
             String id = Files.readString(LINUX);

@@ -16,38 +16,42 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /**
- * Decides whether a directory may carry a cache, and creates it where it is missing. Whoever can write there decides what this process runs,
- * so a link, a directory that others can write and one that belongs to another user are refused. So is a network file system.
+ * Validator of cache directories, which also creates a missing one. Anyone with write access
+ * determines the programs that this process runs. So a link, a directory that others can write, and
+ * one that belongs to another user are refused. So is a network file system.
  */
 public final class DirectoryValidator {
-    private static final String CHOOSE = "Choose another directory for the local cache, or ";
+    private static final String REMEDY = "Choose another directory for the local cache, or ";
 
     private DirectoryValidator() {}
 
-    /** Returns the directory's one real path, by which this process shares its account. */
+    /**
+     * Validates or creates the directory; returns its real path, the key by which this process
+     * shares one store.
+     */
     public static Path prepare(Path directory, NetworkFileSystemPolicy network) throws LocalDirectoryException {
         try {
             try {
                 inspect(directory);
-                requirePlace(directory, directory, network);
+                requireLocalFileSystem(directory, directory, network);
             } catch (NoSuchFileException e) {
-                requirePlace(directory, nearestExisting(directory), network);
+                requireLocalFileSystem(directory, nearestExisting(directory), network);
                 create(directory);
-                inspect(directory); // somebody may have been faster
+                inspect(directory); // another process may have been faster
             }
             return directory.toRealPath();
         } catch (IOException e) {
             throw new LocalDirectoryException(
-                    "The local cache cannot look at " + directory + " (" + e + "). " + CHOOSE + "give this user access to it.", e);
+                    "The local cache cannot inspect " + directory + " (" + e + "). " + REMEDY + "give this user access to it.", e);
         }
     }
 
-    /** Attributes that make a new directory private, where the file system knows permissions. */
+    /** Returns attributes that make a new directory private, if the file system has permissions. */
     public static FileAttribute<?>[] privateDirectory(Path where) {
         return attributes(where, "rwx------");
     }
 
-    /** Attributes that make a new file private, where the file system knows permissions. */
+    /** Returns attributes that make a new file private, if the file system has permissions. */
     public static FileAttribute<?>[] privateFile(Path where) {
         return attributes(where, "rw-------");
     }
@@ -62,38 +66,38 @@ public final class DirectoryValidator {
     private static void inspect(Path directory) throws IOException, LocalDirectoryException {
         BasicFileAttributes attributes = Files.readAttributes(directory, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         if (attributes.isSymbolicLink()) {
-            throw new LocalDirectoryException("The local cache directory " + directory + " is a symbolic link, which others may turn. "
+            throw new LocalDirectoryException("The local cache directory " + directory + " is a symbolic link, which others may redirect. "
                     + "Configure the directory that it points to instead.");
         }
         if (!attributes.isDirectory()) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " is not a directory. " + CHOOSE + "remove what is there.");
+                    "The local cache directory " + directory + " is not a directory. " + REMEDY + "remove it.");
         }
         if (!Files.isReadable(directory) || !Files.isExecutable(directory)) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be read by this user. " + CHOOSE + "run: chmod 700 " + directory);
+                    "The local cache directory " + directory + " cannot be read by this user. " + REMEDY + "run: chmod 700 " + directory);
         }
         requireTrusted(directory);
     }
 
     private static void requireTrusted(Path directory) throws IOException, LocalDirectoryException {
-        if (OwnerCheck.isStranger(directory)) {
+        if (OwnerCheck.isForeignOwner(directory)) {
             throw new LocalDirectoryException("The local cache directory " + directory + " belongs to the user "
-                    + Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName() + ", who could plant programs in it. " + CHOOSE
-                    + "look through it and run: chown " + System.getProperty("user.name") + " " + directory);
+                    + Files.getOwner(directory, LinkOption.NOFOLLOW_LINKS).getName() + ", who could plant programs in it. " + REMEDY
+                    + "check its content and run: chown " + System.getProperty("user.name") + " " + directory);
         }
         PosixFileAttributeView view = Files.getFileAttributeView(directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
         if (view != null) {
             Set<PosixFilePermission> permissions = view.readAttributes().permissions();
             if (permissions.contains(PosixFilePermission.GROUP_WRITE) || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
                 throw new LocalDirectoryException("The local cache directory " + directory + " can be written by others ("
-                        + PosixFilePermissions.toString(permissions) + "), who could plant programs in it. " + CHOOSE
-                        + "look through it and run: chmod 700 " + directory);
+                        + PosixFilePermissions.toString(permissions) + "), who could plant programs in it. " + REMEDY
+                        + "check its content and run: chmod 700 " + directory);
             }
         }
     }
 
-    private static void requirePlace(Path directory, Path existing, NetworkFileSystemPolicy network) throws LocalDirectoryException {
+    private static void requireLocalFileSystem(Path directory, Path existing, NetworkFileSystemPolicy network) throws LocalDirectoryException {
         switch (network) {
             case ALLOW -> {}
             case REFUSE -> {
@@ -113,11 +117,11 @@ public final class DirectoryValidator {
     }
 
     private static Path nearestExisting(Path directory) {
-        Path place = directory;
-        while (place.getParent() != null && !Files.exists(place)) {
-            place = place.getParent();
+        Path existing = directory;
+        while (existing.getParent() != null && !Files.exists(existing)) {
+            existing = existing.getParent();
         }
-        return place;
+        return existing;
     }
 
     private static void create(Path directory) throws LocalDirectoryException {
@@ -125,11 +129,11 @@ public final class DirectoryValidator {
             Files.createDirectories(directory, privateDirectory(directory));
         } catch (FileAlreadyExistsException e) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be created: " + e.getFile() + " is not a directory. " + CHOOSE
-                            + "remove what is there.", e);
+                    "The local cache directory " + directory + " cannot be created: " + e.getFile() + " is not a directory. " + REMEDY
+                            + "remove it.", e);
         } catch (IOException e) {
             throw new LocalDirectoryException(
-                    "The local cache directory " + directory + " cannot be created (" + e + "). " + CHOOSE + "create it with mode 700.", e);
+                    "The local cache directory " + directory + " cannot be created (" + e + "). " + REMEDY + "create it with mode 700.", e);
         }
     }
 }

@@ -8,10 +8,12 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * The type of the file system that a directory lies on, as the operating system names it. Immutable.
+ * Type of the file system of a directory, as the operating system names it. Immutable.
  *
- * @param name such as {@code ext4}, {@code nfs4} or {@code fuse.sshfs}; {@code unknown} where the system does not tell
- * @param source what is mounted, such as {@code /dev/sda1} or {@code server:/export}; may hold what is not for messages
+ * @param name such as {@code ext4}, {@code nfs4} or {@code fuse.sshfs}; {@code unknown} if the
+ *     system does not report it
+ * @param source the mounted source, such as {@code /dev/sda1} or {@code server:/export}; may
+ *     contain secrets, so it must not be in messages
  */
 public record FileSystemType(String name, String source) {
     private static final FileSystemType UNKNOWN = new FileSystemType("unknown", "");
@@ -19,9 +21,10 @@ public record FileSystemType(String name, String source) {
     private static final String FUSE = "fuse.";
 
     /**
-     * File systems of which another kernel holds a part: other machines, or the host of a virtual machine by a protocol that gives no
-     * coherent writable mappings. Cluster file systems are among them although they have locks between machines: an atomic change of mapped
-     * memory is none between machines on any of them. A name after {@code fuse.} stands here without that prefix.
+     * File systems that another kernel shares: other machines, or the host of a virtual machine by
+     * a protocol without coherent writable mappings. Cluster file systems are included although
+     * they have locks between machines: atomic changes of mapped memory are not atomic between
+     * machines on any of them. Names after {@code fuse.} are listed without that prefix.
      */
     private static final Set<String> NETWORK = Set.of(
             // protocols between a client and a server
@@ -37,20 +40,20 @@ public record FileSystemType(String name, String source) {
             // folders of a virtual machine's host, by protocols without coherent shared mappings
             "vboxsf", "vmhgfs", "vmhgfs-fuse", "prl_fs", "prl_fsd", "osxfs", "grpcfuse");
 
-    /** What a file system in user space is called that does not tell its kind; then its source tells. */
+    /** Names of FUSE file systems that do not reveal their kind; the source does then. */
     private static final Set<String> UNNAMED_FUSE = Set.of("fuse", "osxfuse", "macfuse", "fusefs");
 
-    /** The type of the file system of something that exists; links are followed. */
+    /** Returns the type of the file system of an existing path; links are followed. */
     public static FileSystemType of(Path existing) {
         try {
             Path real = existing.toRealPath();
             if (real.getRoot() != null && real.getRoot().toString().startsWith("\\\\")) {
-                return new FileSystemType("unc", ""); // Windows tells the type of the server's disk, also for a mapped drive
+                return new FileSystemType("unc", ""); // Windows reports the type of the server's disk, also for a mapped drive
             }
             FileSystemType type = storeOf(real);
             return type == UNKNOWN || type.name().equals(AUTOMATIC) ? MountTable.find(real).orElse(type) : type;
         } catch (IOException | SecurityException e) {
-            return UNKNOWN; // such as in a root directory of its own, without /proc
+            return UNKNOWN; // for example in a chroot without /proc
         }
     }
 
@@ -64,8 +67,9 @@ public record FileSystemType(String name, String source) {
     }
 
     /**
-     * True where other machines can have a part in this file system. False for those of one machine's kernel: disks, memory, overlays, disks
-     * through FUSE ({@code fuseblk}, {@code fuse.fuse-overlayfs}), and {@code virtiofs}, which is coherent within one guest.
+     * Returns whether other machines can share this file system. False for file systems of one
+     * machine's kernel: disks, memory, overlays, disks through FUSE ({@code fuseblk},
+     * {@code fuse.fuse-overlayfs}), and {@code virtiofs}, which is coherent within one guest.
      */
     public boolean isNetwork() {
         String kind = name.toLowerCase(Locale.ROOT);
@@ -75,7 +79,10 @@ public record FileSystemType(String name, String source) {
         return NETWORK.contains(kind.startsWith(FUSE) ? kind.substring(FUSE.length()) : kind);
     }
 
-    /** An address such as {@code https://host/} or {@code user@host:/directory}; a local source is a path or a word. */
+    /**
+     * Returns whether the source is an address such as {@code https://host/} or
+     * {@code user@host:/directory}; a local source is a path or a word.
+     */
     private static boolean isRemoteAddress(String source) {
         return !source.startsWith("/") && source.indexOf(':') > 0;
     }

@@ -10,9 +10,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Linux's table of what is mounted in this process's view, {@code /proc/self/mountinfo}, asked by device number. For the cases in which
- * {@link java.nio.file.FileStore} does not know: where something is mounted over another, as automatic mounts are over {@code autofs}, it
- * answers for the lower one.
+ * Linux's table of the mounts that this process sees, {@code /proc/self/mountinfo}, searched by
+ * device number. It is for stacked mounts, such as automatic mounts over {@code autofs}, for which
+ * {@link java.nio.file.FileStore} reports the lower one.
  */
 public final class MountTable {
     private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
@@ -20,7 +20,10 @@ public final class MountTable {
 
     private MountTable() {}
 
-    /** The file system of something that exists; empty where there is no such table, or where it does not know the device (btrfs). */
+    /**
+     * Returns the file system of an existing path; empty if there is no such table, or if it lacks
+     * the device (btrfs).
+     */
     public static Optional<FileSystemType> find(Path existing) throws IOException {
         if (!existing.getFileSystem().supportedFileAttributeViews().contains("unix")) {
             return Optional.empty();
@@ -33,8 +36,9 @@ public final class MountTable {
     }
 
     /**
-     * Finds a device in lines such as {@code 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue}: two numbers, the
-     * device, root, place, options, any number of words, a dash, type and source.
+     * Finds a device in lines such as {@code 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3
+     * /dev/root rw,errors=continue}. A line has two numbers, the device, root, mount point,
+     * options, any number of words, a dash, type and source.
      */
     static Optional<FileSystemType> find(BufferedReader lines, long device) throws IOException {
         for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {

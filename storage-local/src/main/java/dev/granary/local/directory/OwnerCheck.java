@@ -11,7 +11,10 @@ import java.util.OptionalInt;
 import java.util.StringTokenizer;
 import org.jspecify.annotations.Nullable;
 
-/** Tells whether a directory belongs to somebody who must not decide what this process runs: anyone but its own user and root. */
+/**
+ * Check of a directory's owner: only the user of this process and root may determine the programs
+ * that it runs.
+ */
 final class OwnerCheck {
     private static final int ROOT = 0;
     private static final Path STATUS = Path.of("/proc/self/status");
@@ -19,14 +22,14 @@ final class OwnerCheck {
 
     private OwnerCheck() {}
 
-    /** True where the directory's owner is known, and is a stranger. */
-    static boolean isStranger(Path directory) throws IOException {
+    /** Returns whether the directory's owner is known and neither this user nor root. */
+    static boolean isForeignOwner(Path directory) throws IOException {
         if (!directory.getFileSystem().supportedFileAttributeViews().contains("unix")) {
             return false;
         }
         int owner = (Integer) Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
         if (owner == ROOT) {
-            return false; // root may do everything anyway
+            return false; // root has full access anyway
         }
         OptionalInt user = effectiveUser();
         if (user.isPresent()) {
@@ -36,7 +39,10 @@ final class OwnerCheck {
         return ProcessHandle.current().info().user().map(self -> !self.equals(name)).orElse(false);
     }
 
-    /** The user that the kernel checks, where it tells. The owner of {@code /proc/self} is not it: root, for a process with capabilities. */
+    /**
+     * Returns the effective user, which the kernel checks, or empty if the system does not report
+     * it. The owner of {@code /proc/self} may differ: it is root for a process with capabilities.
+     */
     private static OptionalInt effectiveUser() throws IOException {
         try (BufferedReader lines = Files.newBufferedReader(STATUS, StandardCharsets.ISO_8859_1)) {
             return effectiveUser(lines);
@@ -45,7 +51,10 @@ final class OwnerCheck {
         }
     }
 
-    /** Finds the second number of a line such as {@code Uid: 1000 1000 1000 1000}, with tabs: real, effective, saved, of the file system. */
+    /**
+     * Parses the second number of a line such as {@code Uid: 1000 1000 1000 1000}, with tabs: real,
+     * effective, saved and file-system user.
+     */
     static OptionalInt effectiveUser(BufferedReader status) throws IOException {
         for (@Nullable String line = status.readLine(); line != null; line = status.readLine()) {
             if (line.startsWith(USERS)) {

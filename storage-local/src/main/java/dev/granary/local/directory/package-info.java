@@ -1,4 +1,4 @@
-/** Checks of a directory: owner, permissions, file-system type; and the start of the machine in which it is used. */
+/** Checks of a directory: owner, permissions and file-system type; and the boot of the machine. */
 @NullMarked
 package dev.granary.local.directory;
 

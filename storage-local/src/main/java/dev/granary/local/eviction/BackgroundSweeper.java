@@ -5,37 +5,40 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Runs sweeps behind the callers: however often one is asked for, at most one waits and one runs. Thread-safe. */
+/**
+ * Runner of sweeps in the background: however many are requested, at most one is queued and one
+ * runs. Thread-safe.
+ */
 final class BackgroundSweeper {
     private final Runnable sweep;
     private final Executor background;
-    private final AtomicBoolean wanted = new AtomicBoolean();
+    private final AtomicBoolean requested = new AtomicBoolean();
     private final ReentrantLock running = new ReentrantLock();
-    private volatile boolean left; // by an executor that refused
+    private volatile boolean rejected; // by an executor that rejected it
 
     BackgroundSweeper(Runnable sweep, Executor background) {
         this.sweep = sweep;
         this.background = background;
     }
 
-    /** Asks for a sweep. */
+    /** Requests a sweep. */
     void request() {
-        if (wanted.compareAndSet(false, true)) {
+        if (requested.compareAndSet(false, true)) {
             try {
                 background.execute(this::finish);
             } catch (RejectedExecutionException e) {
-                left = true;
-                wanted.set(false);
+                rejected = true;
+                requested.set(false);
             }
         }
     }
 
-    /** Waits for a sweep that runs, and runs one that was asked for and has not begun. */
+    /** Waits for a running sweep, and runs one that was requested and has not begun. */
     void finish() {
         running.lock();
         try {
-            if (wanted.getAndSet(false) || left) {
-                left = false;
+            if (requested.getAndSet(false) || rejected) {
+                rejected = false;
                 sweep.run();
             }
         } finally {

@@ -13,91 +13,93 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Keeps what lies on the disk within one tier's capacity: decides when a sweep is due, and whether the caller or the background runs it.
- * Thread-safe.
+ * Enforcer of one tier's capacity: decides when a sweep is due, and whether the caller or the
+ * background runs it. Thread-safe.
  */
 public final class CapacityEnforcer {
-    private static final int TOLERATED_FRACTION = 16;
-    private static final int INTOLERABLE_FRACTION = 4;
+    private static final int TOLERATED_EXCESS_FRACTION = 16;
+    private static final int MAX_EXCESS_FRACTION = 4;
     private static final long RECLAIM_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long SWEEPER_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    private static final long NOWHERE = Long.MIN_VALUE;
+    private static final long NEVER = Long.MIN_VALUE;
 
     private final SegmentStore store;
-    private final Evictor sweep;
+    private final Evictor evictor;
     private final EvictionPolicy policy;
-    private final BackgroundSweeper maintenance;
-    private final long waitNanos;
+    private final BackgroundSweeper sweeper;
+    private final long timeoutNanos;
     private volatile long capacity;
-    private volatile long standsAt = NOWHERE; // the count of changes at which a sweep was seen to stand still
+    private volatile long stalledAt = NEVER; // count of changes at which a sweep was found stalled
 
-    public CapacityEnforcer(SegmentStore store, Evictor sweep, EvictionPolicy policy, long capacity, Duration timeout, Executor background) {
+    public CapacityEnforcer(SegmentStore store, Evictor evictor, EvictionPolicy policy, long capacity, Duration timeout, Executor background) {
         this.store = store;
-        this.sweep = sweep;
+        this.evictor = evictor;
         this.policy = policy;
         this.capacity = capacity;
-        this.waitNanos = timeout.toNanos();
-        this.maintenance = new BackgroundSweeper(this::sweepNow, background);
+        this.timeoutNanos = timeout.toNanos();
+        this.sweeper = new BackgroundSweeper(this::sweepNow, background);
     }
 
     public long capacity() {
         return capacity;
     }
 
-    /** Changes the capacity; where it is lower than what is there, the oldest entries leave at once. */
+    /** Changes the capacity; if usage is above it, the oldest entries are evicted at once. */
     public void setCapacity(long bytes) throws IOException {
         capacity = bytes;
         if (diskBytes() > bytes) {
-            patiently(this::sweepNow);
+            retry(this::sweepNow);
         }
     }
 
-    /** Bytes of all segments, with what is yet to be given back. */
+    /** Returns the bytes of all segments, including space that is not yet reclaimed. */
     public long diskBytes() throws IOException {
         OpenStoreFiles files = store.countedFiles();
         return files == null ? 0 : files.state().diskUnits() * EntryLocation.UNIT;
     }
 
-    /** Sweeps now; false where another is sweeping. */
+    /** Sweeps now; returns false if another thread or process is sweeping. */
     public boolean sweepNow() {
-        return sweep.run(capacity, policy);
+        return evictor.run(capacity, policy);
     }
 
-    /** Gives back what removed entries took; waits at most two seconds for another that sweeps. */
+    /** Reclaims the space of removed entries; waits at most 2 s for another sweep. */
     public void reclaim() {
-        patiently(() -> sweep.reclaim(capacity));
+        retry(() -> evictor.reclaim(capacity));
     }
 
     /**
-     * Makes room before a store: where a quarter more than the capacity lies on the disk, sweeps, or waits for the sweep of another.
+     * Ensures space for a store: if usage is 1/4 above the capacity, sweeps, or waits for another's
+     * sweep.
      *
-     * @throws FullException if that gives back too little before the deadline, or stands still since somebody waited that long
+     * @throws FullException if too little is reclaimed before the deadline, or if the sweep has
+     *     been found stalled
      */
-    public void makeRoom() throws IOException {
-        if (!isFarTooMuch()) {
+    public void ensureCapacity() throws IOException {
+        if (!isFarAboveCapacity()) {
             return;
         }
         long before = store.changes();
-        RemainingTime patience = store.patience();
-        try (BoundedWait wait = new BoundedWait(new RemainingTime(Math.min(waitNanos, patience.left())))) {
-            while (isFarTooMuch() && !sweepNow()) {
+        RemainingTime remaining = store.remainingTime();
+        try (BoundedWait wait = new BoundedWait(new RemainingTime(Math.min(timeoutNanos, remaining.nanos())))) {
+            while (isFarAboveCapacity() && !sweepNow()) {
                 long now = store.changes();
-                if (now == standsAt) {
-                    throw new FullException(full() + " stands still");
+                if (now == stalledAt) {
+                    throw new FullException(fullMessage() + " makes no progress");
                 }
                 if (wait.isOver()) {
-                    standsAt = now == before ? now : NOWHERE;
-                    throw new FullException(full() + (now == before ? " has stood still for " : " has given back too little for ")
+                    stalledAt = now == before ? now : NEVER;
+                    throw new FullException(fullMessage() + (now == before ? " has made no progress for " : " has reclaimed too little for ")
                             + wait.millis() + " ms");
                 }
                 long pause = System.nanoTime();
                 wait.pause(SWEEPER_PAUSE_NANOS);
-                patience.spend(System.nanoTime() - pause); // a sweep of this thread is no wait
+                remaining.deduct(System.nanoTime() - pause); // a sweep by this thread is no wait
             }
         }
     }
 
-    /** No room for another entry. */
+    /** Thrown if there is no space for another entry. */
     public static final class FullException extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -106,30 +108,33 @@ public final class CapacityEnforcer {
         }
     }
 
-    private boolean isFarTooMuch() throws IOException {
-        return diskBytes() - capacity > capacity / INTOLERABLE_FRACTION;
+    private boolean isFarAboveCapacity() throws IOException {
+        return diskBytes() - capacity > capacity / MAX_EXCESS_FRACTION;
     }
 
-    private String full() throws IOException {
-        return "the directory is full: " + diskBytes() + " bytes lie there where " + capacity + " may, and the sweep of "
+    private String fullMessage() throws IOException {
+        return "the directory is full: it has " + diskBytes() + " bytes at a capacity of " + capacity + ", and the sweep of "
                 + (store.isSweeping() ? "this process" : "another process");
     }
 
-    /** After a store: has a sweep run where one is due, by the caller only where the background does not keep up. */
-    public void keep() throws IOException {
-        long tooMuch = diskBytes() - capacity;
-        boolean isSwept = tooMuch > capacity / TOLERATED_FRACTION && sweepNow();
-        if (!isSwept && (tooMuch > 0 || store.takeSweepWanted())) {
-            maintenance.request(); // a sweep that is under way may have looked before this entry came
+    /**
+     * Requests a sweep after a store if one is due; runs it itself only if usage is 1/16 above the
+     * capacity.
+     */
+    public void afterStore() throws IOException {
+        long excess = diskBytes() - capacity;
+        boolean isSwept = excess > capacity / TOLERATED_EXCESS_FRACTION && sweepNow();
+        if (!isSwept && (excess > 0 || store.takeSweepRequest())) {
+            sweeper.request(); // a sweep in progress may have missed this entry
         }
     }
 
-    /** Runs a sweep that was asked for and has not begun; waits for one that runs. */
+    /** Runs a sweep that was requested and has not begun; waits for a running one. */
     public void finish() {
-        maintenance.finish();
+        sweeper.finish();
     }
 
-    private static void patiently(BooleanSupplier attempt) {
+    private static void retry(BooleanSupplier attempt) {
         try (BoundedWait wait = new BoundedWait(RECLAIM_NANOS)) {
             while (!attempt.getAsBoolean() && !wait.isOver()) {
                 wait.pause(SWEEPER_PAUSE_NANOS);

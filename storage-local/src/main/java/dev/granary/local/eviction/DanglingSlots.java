@@ -14,73 +14,74 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Entries of the index that lead nowhere: to a segment that is gone or too short, into the bytes of another entry, or from a slot that no probe
- * reaches any more because a mark rotted or a power cut left pages of different ages. No look-up would ever take them out, so a sweep does.
+ * Finder of dangling slots: their location is in a missing or too short segment or within another
+ * entry, or no probe reaches them. The cause is a damaged tag, or a power cut that left pages of
+ * different ages. No lookup would remove them, so a sweep does.
  */
 final class DanglingSlots {
     private final SegmentStore store;
-    private final EntryReader shelf;
+    private final EntryReader reader;
 
-    DanglingSlots(SegmentStore store, EntryReader shelf) {
+    DanglingSlots(SegmentStore store, EntryReader reader) {
         this.store = store;
-        this.shelf = shelf;
+        this.reader = reader;
     }
 
-    /** Takes such entries out; returns whether there were any. */
+    /** Removes dangling slots; returns whether there were any. */
     boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot) throws IOException {
         BitSet overlapping = overlapping(snapshot);
-        List<Integer> found = new ArrayList<>(0);
+        List<Integer> ranks = new ArrayList<>(0);
         for (int rank = 0; rank < snapshot.size(); rank++) {
             int slot = snapshot.slot(rank);
-            if (leadsNowhere(files, snapshot.index(), slot, snapshot.location(rank))
-                    || (overlapping.get(rank) && !shelf.isItsOwn(files, snapshot.index(), slot))) {
-                found.add(rank);
+            if (isDangling(files, snapshot.index(), slot, snapshot.location(rank))
+                    || (overlapping.get(rank) && !reader.matchesSlot(files, snapshot.index(), slot))) {
+                ranks.add(rank);
             }
         }
-        return !found.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, found));
+        return !ranks.isEmpty() && store.change(locked -> takeOut(locked, snapshot, overlapping, ranks));
     }
 
-    /** The ranks of entries that share bytes with another: at most one of two is what its slot says. */
+    /** Returns the ranks of entries that share bytes with another: at most one of them is sound. */
     private static BitSet overlapping(IndexSnapshot snapshot) {
-        BitSet found = new BitSet();
+        BitSet ranks = new BitSet();
         long end = 0;
         int longest = 0;
         for (int rank = 0; rank < snapshot.size(); rank++) {
             long from = snapshot.location(rank);
             if (rank > 0 && from < end) {
-                found.set(longest);
-                found.set(rank);
+                ranks.set(longest);
+                ranks.set(rank);
             }
-            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry reaches into the next segment
+            if (from + snapshot.units(rank) > end) { // a location counts in units, and no sound entry extends into the next segment
                 end = from + snapshot.units(rank);
                 longest = rank;
             }
         }
-        return found;
+        return ranks;
     }
 
-    /** Looks again, now that nothing changes meanwhile. */
-    private boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> found) throws IOException {
+    /** Checks the slots again under the commit lock, and removes them. */
+    private boolean takeOut(OpenStoreFiles files, IndexSnapshot snapshot, BitSet overlapping, List<Integer> ranks) throws IOException {
         EntryIndex index = files.index();
         boolean removed = false;
-        for (int rank : found) {
+        for (int rank : ranks) {
             int slot = snapshot.slot(rank);
             if (index.generation() == snapshot.index().generation() && index.location(slot) == snapshot.location(rank)
-                    && (leadsNowhere(files, index, slot, snapshot.location(rank))
-                            || (overlapping.get(rank) && !shelf.isItsOwn(files, index, slot)))) {
+                    && (isDangling(files, index, slot, snapshot.location(rank))
+                            || (overlapping.get(rank) && !reader.matchesSlot(files, index, slot)))) {
                 removed |= IndexCommitter.removeAt(files, index, slot, snapshot.location(rank));
             }
         }
         return removed;
     }
 
-    private static boolean leadsNowhere(OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
+    private static boolean isDangling(OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
         if (!EntryLocation.isLocation(location) || index.find(index.tagOf(slot), location) != slot) {
             return true;
         }
         try {
             long length = files.segments().get(EntryLocation.segment(location)).length();
-            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry does not fill its unit
+            return EntryLocation.offset(location) + index.units(slot) * EntryLocation.UNIT >= length + EntryLocation.UNIT; // the last entry need not fill its unit
         } catch (NoSuchFileException e) {
             return true;
         }

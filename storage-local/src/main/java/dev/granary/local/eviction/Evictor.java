@@ -16,29 +16,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Keeps the store within its capacity: takes the oldest entries out of the index, then gives back to the disk what no entry covers. One
- * process sweeps at a time; the others, and all look-ups, go on meanwhile.
+ * Evictor of a store: removes the oldest entries from the index, then reclaims the space that no
+ * entry covers. One process sweeps at a time; other processes and all lookups continue meanwhile.
  */
 public final class Evictor {
-    /** How much of the capacity a sweep leaves free, for stores to fill until the next: one part in so many. */
+    /** Divisor of the capacity that gives the space a sweep leaves free for later stores. */
     public static final int FREED_FRACTION = 32;
 
-    private static final int MOST_WASTED_FRACTION = 16;
-    private static final int AT_ONCE = 256;
+    private static final int MAX_WASTED_FRACTION = 16;
+    private static final int BATCH_SIZE = 256;
     private static final long WRONG_CLOCK_AGE_MICROS = TimeUnit.HOURS.toMicros(1);
 
     private final SegmentStore store;
-    private final SpaceReclaimer reclaim;
-    private final LastUseRecorder uses;
-    private final IoFailureLog trouble;
+    private final SpaceReclaimer reclaimer;
+    private final LastUseRecorder lastUses;
+    private final IoFailureLog failures;
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
 
-    public Evictor(SegmentStore store, EntryReader shelf, LastUseRecorder uses, IoFailureLog trouble) {
+    public Evictor(SegmentStore store, EntryReader reader, LastUseRecorder lastUses, IoFailureLog failures) {
         this.store = store;
-        this.reclaim = new SpaceReclaimer(store, shelf);
-        this.uses = uses;
-        this.trouble = trouble;
+        this.reclaimer = new SpaceReclaimer(store, reader);
+        this.lastUses = lastUses;
+        this.failures = failures;
     }
 
     public long evictions() {
@@ -49,90 +49,97 @@ public final class Evictor {
         return unitsEvicted.sum() * EntryLocation.UNIT;
     }
 
-    /** Evicts where there is more than {@code capacity}, and gives back what can be; false where another is sweeping. */
+    /**
+     * Evicts if usage is above {@code capacity}, and reclaims; returns false if another thread or
+     * process is sweeping.
+     */
     boolean run(long capacity, EvictionPolicy policy) {
-        return alone(() -> {
+        return exclusively(() -> {
             OpenStoreFiles files = store.files();
             if (files != null && files.state().diskUnits() > capacity / EntryLocation.UNIT) {
                 evict(files, (capacity - capacity / FREED_FRACTION) / EntryLocation.UNIT, policy);
             }
-            reclaim.run(capacity, capacity / FREED_FRACTION);
+            reclaimer.run(capacity, capacity / FREED_FRACTION);
         });
     }
 
-    /** Gives back all that can be, and evicts nothing; false where another is sweeping. */
+    /**
+     * Reclaims all that it can, and evicts nothing; returns false if another thread or process is
+     * sweeping.
+     */
     boolean reclaim(long capacity) {
-        return alone(() -> reclaim.run(capacity, 0));
+        return exclusively(() -> reclaimer.run(capacity, 0));
     }
 
     private interface Work {
         void run() throws IOException;
     }
 
-    private boolean alone(Work work) {
+    private boolean exclusively(Work work) {
         try {
-            return store.sweepAlone(() -> {
+            return store.runSweep(() -> {
                 try {
                     work.run();
                 } catch (IOException | InternalError e) {
-                    trouble.record(IoFailureLog.Kind.SWEEPING, e);
+                    failures.record(IoFailureLog.Kind.SWEEPING, e);
                 }
             });
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.SWEEPING, e);
-            return true; // nobody sweeps: who waited for another would wait in vain
+            failures.record(IoFailureLog.Kind.SWEEPING, e);
+            return true; // no sweep is running, so waiting for one would be in vain
         }
     }
 
-    private void evict(OpenStoreFiles files, long keptUnits, EvictionPolicy policy) throws IOException {
-        long now = uses.nowMicros();
+    private void evict(OpenStoreFiles files, long targetUnits, EvictionPolicy policy) throws IOException {
+        long now = lastUses.nowMicros();
         files.writeUses(now);
-        correctStamps(files, now);
+        correctTimes(files, now);
         IndexSnapshot snapshot = IndexSnapshot.of(files.index());
         long disk = files.state().diskUnits();
-        long live = Math.min(snapshot.allUnits(), disk); // a length that rotted must not empty the store
-        long wasted = Math.min(disk - live, live / MOST_WASTED_FRACTION); // between the holes: about as much as now
-        long tooMany = live + wasted - keptUnits;
+        long live = Math.min(snapshot.allUnits(), disk); // a damaged length must not empty the store
+        long wasted = Math.min(disk - live, live / MAX_WASTED_FRACTION); // between the holes: about as much as now
+        long excess = live + wasted - targetUnits;
         int[] ranks = snapshot.byAge(policy);
-        for (int from = 0; from < ranks.length && tooMany > 0; ) {
+        for (int from = 0; from < ranks.length && excess > 0; ) {
             int first = from;
-            while (from < ranks.length && tooMany > 0 && from - first < AT_ONCE) {
-                tooMany -= snapshot.units(ranks[from++]);
+            while (from < ranks.length && excess > 0 && from - first < BATCH_SIZE) {
+                excess -= snapshot.units(ranks[from++]);
             }
-            int behind = from;
-            store.change(locked -> evict(locked, snapshot, ranks, first, behind));
+            int end = from;
+            store.change(locked -> evict(locked, snapshot, ranks, first, end));
             store.steps().done(StoreStep.EVICTED);
         }
     }
 
     /**
-     * Corrects stamps that are later than now: they were made while the clock was ahead, at a time that nobody knows. They become an hour old,
-     * else their entries would stay until real time catches up, and all that is stored until then would leave in their place.
+     * Corrects times in the future. They were recorded while the clock was ahead, so the real time
+     * is unknown. They become 1 h old: otherwise their entries would stay until real time catches
+     * up, and newer entries would be evicted in their place.
      */
-    private void correctStamps(OpenStoreFiles files, long now) throws IOException {
-        EntryIndex seen = files.index();
-        for (int slot = 0; slot < seen.count(); slot++) {
-            if (seen.hasWrongStamp(slot, now)) {
-                store.change(this::correctStamps);
+    private void correctTimes(OpenStoreFiles files, long now) throws IOException {
+        EntryIndex index = files.index();
+        for (int slot = 0; slot < index.count(); slot++) {
+            if (index.hasWrongTime(slot, now)) {
+                store.change(this::correctTimes);
                 return;
             }
         }
     }
 
-    private boolean correctStamps(OpenStoreFiles files) throws IOException {
+    private boolean correctTimes(OpenStoreFiles files) throws IOException {
         EntryIndex index = files.index();
-        long now = uses.nowMicros();
+        long now = lastUses.nowMicros();
         for (int slot = 0; slot < index.count(); slot++) {
-            if (index.hasWrongStamp(slot, now)) {
-                index.correctStamps(slot, now, Math.max(0, now - WRONG_CLOCK_AGE_MICROS));
+            if (index.hasWrongTime(slot, now)) {
+                index.correctTimes(slot, now, Math.max(0, now - WRONG_CLOCK_AGE_MICROS));
             }
         }
         return true;
     }
 
-    private boolean evict(OpenStoreFiles files, IndexSnapshot snapshot, int[] ranks, int first, int behind) throws IOException {
-        for (int i = first; i < behind; i++) {
-            if (IndexCommitter.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // else it left meanwhile
+    private boolean evict(OpenStoreFiles files, IndexSnapshot snapshot, int[] ranks, int first, int end) throws IOException {
+        for (int i = first; i < end; i++) {
+            if (IndexCommitter.removeAt(files, snapshot.index(), snapshot.slot(ranks[i]), snapshot.location(ranks[i]))) { // otherwise it was removed in the meantime
                 evictions.increment();
                 unitsEvicted.add(snapshot.units(ranks[i]));
             }

@@ -26,40 +26,41 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives back to the disk what no entry covers: removes segments without entries, punches holes between those that are left, and copies
- * the entries of segments of which too little is left to the end of the store.
+ * Reclaimer of space that no entry covers. Removes segments without entries, punches holes between
+ * entries, and copies the entries of sparse segments to the append position.
  *
- * <p>A segment is closed before anything is given back: from then on no entry can be committed to it, so what the index does not cover then
- * nobody will ever need. The entries that are read meanwhile are copies or do not verify.
+ * <p>A segment is closed before any of its space is reclaimed. No entry can be committed to it from
+ * then on, so bytes without an entry in the index stay unused. Concurrent reads yield copies that
+ * fail the verification.
  */
 final class SpaceReclaimer {
     private static final int SPARSE_FRACTION = 4;
     private static final int WASTED_FRACTION = 32;
-    private static final int MOVED_AT_ONCE = 64;
+    private static final int MOVE_BATCH_SIZE = 64;
 
     private final SegmentStore store;
     private final SegmentAppender appender;
-    private final DanglingSlots rot;
+    private final DanglingSlots danglingSlots;
     private final FileDisposer disposer;
-    private boolean canPunch = HolePuncher.isPossible(); // only the one thread that sweeps looks at it
+    private boolean canPunch = HolePuncher.isPossible(); // used by the sweeping thread only
 
-    SpaceReclaimer(SegmentStore store, EntryReader shelf) {
+    SpaceReclaimer(SegmentStore store, EntryReader reader) {
         this.store = store;
-        this.rot = new DanglingSlots(store, shelf);
+        this.danglingSlots = new DanglingSlots(store, reader);
         this.disposer = new FileDisposer(store);
         this.appender = new SegmentAppender(store);
     }
 
-    /** A closed segment and what it takes on the disk. */
-    private static final class Sealed {
+    /** Closed segment with its space on disk. For one thread. */
+    private static final class SealedSegment {
         private final SegmentFile segment;
         private long length;
         private int first;
-        private int behind;
+        private int end;
         private long liveUnits;
         private long disk;
 
-        Sealed(SegmentFile segment, long length) {
+        SealedSegment(SegmentFile segment, long length) {
             this.segment = segment;
             this.length = length;
         }
@@ -74,10 +75,11 @@ final class SpaceReclaimer {
     }
 
     /**
-     * Gives back what is worth it.
+     * Reclaims space where it pays.
      *
-     * @param capacity of the store, in bytes
-     * @param tolerated how many bytes may stay that no entry covers; 0 gives back all that can be, at the cost of copying more
+     * @param capacity the capacity of the store in bytes
+     * @param tolerated number of uncovered bytes that may stay; 0 reclaims all that is possible, at
+     *     the cost of more copying
      */
     void run(long capacity, long tolerated) throws IOException {
         OpenStoreFiles files = store.files();
@@ -86,19 +88,19 @@ final class SpaceReclaimer {
         }
         files.segments().dropGone();
         sealLast(files, tolerated);
-        List<Sealed> sealed = closeAll(files);
-        IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: nothing more can come into those segments
-        if (rot.takeOut(files, snapshot)) {
+        List<SealedSegment> sealed = closeAll(files);
+        IndexSnapshot snapshot = IndexSnapshot.of(files.index()); // after closing: these segments get no more entries
+        if (danglingSlots.takeOut(files, snapshot)) {
             snapshot = IndexSnapshot.of(files.index());
         }
-        for (Sealed each : sealed) {
+        for (SealedSegment each : sealed) {
             measure(each, snapshot);
         }
         if (!disposer.confirms(files, snapshot, sealed.stream().map(each -> each.segment).toList())) {
-            return; // the index has entries that this plan does not know: the next sweep makes another
+            return; // the index has entries that this plan lacks: the next sweep makes a new plan
         }
         sealed.removeIf(each -> removeIfEmpty(files, each));
-        for (Sealed each : sealed) {
+        for (SealedSegment each : sealed) {
             shrink(files, each, snapshot);
         }
         compact(files, sealed, snapshot, capacity, tolerated);
@@ -106,17 +108,18 @@ final class SpaceReclaimer {
     }
 
     /**
-     * Ends the last segment if enough of it can be given back, or if an entry lies behind its end. Such an
-     * end is stale, after a power cut that was not detected, and new entries would overwrite sound ones.
+     * Seals the last segment if enough of it can be reclaimed, or if an entry lies beyond the
+     * append position. Such a position is stale, after a power cut that was not detected, and new
+     * entries would overwrite sound ones.
      */
     private void sealLast(OpenStoreFiles files, long tolerated) throws IOException {
-        long tail = files.state().tail();
-        int last = EntryLocation.segment(tail);
+        long appendPosition = files.state().appendPosition();
+        int last = EntryLocation.segment(appendPosition);
         long live = files.index().unitsIn(last);
-        long dead = (EntryLocation.unit(tail) - 1 - live) * EntryLocation.UNIT;
-        if (tail != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
+        long dead = (EntryLocation.unit(appendPosition) - 1 - live) * EntryLocation.UNIT;
+        if (appendPosition != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
             store.change(locked -> {
-                if (EntryLocation.segment(locked.state().tail()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
+                if (EntryLocation.segment(locked.state().appendPosition()) == last && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
                     appender.seal(locked, 0);
                 }
                 return true;
@@ -124,23 +127,29 @@ final class SpaceReclaimer {
         }
     }
 
-    /** True where the index has an entry behind the end of the store in that segment; without the lock, it may have come just now. */
+    /**
+     * Returns whether the index has an entry beyond the append position in this segment. Without
+     * the lock, the entry may be new.
+     */
     private static boolean hasEntryBehindEnd(OpenStoreFiles files, int segment) throws IOException {
-        long end = files.index().endIn(segment);
-        long tail = files.state().tail(); // read behind the index: room is taken before an entry is entered
-        return EntryLocation.segment(tail) == segment && end > EntryLocation.unit(tail);
+        long end = files.index().endOf(segment);
+        long appendPosition = files.state().appendPosition(); // read after the index: space is reserved before an entry is committed
+        return EntryLocation.segment(appendPosition) == segment && end > EntryLocation.unit(appendPosition);
     }
 
-    /** Closes every segment but the last; removes what a process left that was killed while it replaced the index. */
-    private List<Sealed> closeAll(OpenStoreFiles files) throws IOException {
-        List<Sealed> sealed = new ArrayList<>();
+    /**
+     * Closes every segment but the last, and removes the files of a process that was killed while
+     * it replaced the index.
+     */
+    private List<SealedSegment> closeAll(OpenStoreFiles files) throws IOException {
+        List<SealedSegment> sealed = new ArrayList<>();
         store.change(locked -> {
-            int last = EntryLocation.segment(locked.state().tail());
+            int last = EntryLocation.segment(locked.state().appendPosition());
             FileDisposer.removeOtherIndexes(locked);
             List<Integer> numbers = new ArrayList<>();
-            locked.layout().eachSegment((_, number) -> numbers.add((int) number));
+            locked.layout().forEachSegment((_, number) -> numbers.add((int) number));
             for (int number : numbers) {
-                Sealed each = number == last ? null : close(locked, number);
+                SealedSegment each = number == last ? null : close(locked, number);
                 if (each != null) {
                     sealed.add(each);
                 }
@@ -151,35 +160,35 @@ final class SpaceReclaimer {
         return sealed;
     }
 
-    private static @Nullable Sealed close(OpenStoreFiles files, int number) throws IOException {
+    private static @Nullable SealedSegment close(OpenStoreFiles files, int number) throws IOException {
         try {
             SegmentFile segment = files.segments().get(number);
             long length = Files.size(segment.file());
-            if (length < segment.length()) { // cut since it was mapped: what is read here must be there
+            if (length < segment.length()) { // truncated since it was mapped: a mapping must match the file here
                 files.segments().drop(segment);
                 segment = files.segments().get(number);
             }
             if (segment.phase() == SegmentFile.Phase.OPEN) {
                 segment.setPhase(SegmentFile.Phase.CLOSED);
             }
-            return new Sealed(segment, length);
+            return new SealedSegment(segment, length);
         } catch (NoSuchFileException e) {
-            return null; // somebody removed it
+            return null; // removed by another process
         }
     }
 
-    private static void measure(Sealed sealed, IndexSnapshot snapshot) {
+    private static void measure(SealedSegment sealed, IndexSnapshot snapshot) {
         sealed.first = snapshot.firstOf(sealed.segment.number());
-        sealed.behind = snapshot.firstOf(sealed.segment.number() + 1);
+        sealed.end = snapshot.firstOf(sealed.segment.number() + 1);
         sealed.liveUnits = 0;
-        for (int rank = sealed.first; rank < sealed.behind; rank++) {
+        for (int rank = sealed.first; rank < sealed.end; rank++) {
             sealed.liveUnits += snapshot.units(rank);
         }
         sealed.disk = sealed.length;
     }
 
-    private boolean removeIfEmpty(OpenStoreFiles files, Sealed sealed) {
-        if (sealed.behind > sealed.first) {
+    private boolean removeIfEmpty(OpenStoreFiles files, SealedSegment sealed) {
+        if (sealed.end > sealed.first) {
             return false;
         }
         try {
@@ -190,27 +199,30 @@ final class SpaceReclaimer {
         }
     }
 
-    private void remove(OpenStoreFiles files, Sealed sealed) throws IOException {
+    private void remove(OpenStoreFiles files, SealedSegment sealed) throws IOException {
         SegmentFile segment = sealed.segment;
         disposer.markGone(files, segment);
         store.steps().done(StoreStep.MARKED_GONE);
-        if (canPunch && sealed.length > SegmentHoles.BLOCK) { // frees the disk although others still have it mapped
+        if (canPunch && sealed.length > SegmentHoles.BLOCK) { // frees the blocks although other processes have it mapped
             try {
                 disposer.empty(files, segment, sealed.length);
             } catch (FileDisposer.StaleException e) {
                 throw e;
             } catch (IOException | RuntimeException | LinkageError e) {
-                canPunch = false; // the disk is free when the last of them lets go
+                canPunch = false; // the blocks are freed when the last mapping ends
             }
         }
         disposer.remove(files, segment);
         store.steps().done(StoreStep.REMOVED);
-        discount(EntryLocation.units(sealed.disk));
+        deduct(EntryLocation.units(sealed.disk));
         files.segments().drop(segment);
     }
 
-    /** Tells at once what was given back, so that no store takes the directory for full meanwhile; the count at the end is exact. */
-    private void discount(long units) throws IOException {
+    /**
+     * Deducts reclaimed units at once, so that no store finds the directory full meanwhile; the
+     * count at the end is exact.
+     */
+    private void deduct(long units) throws IOException {
         try {
             store.change(locked -> {
                 StatePage state = locked.state();
@@ -218,13 +230,16 @@ final class SpaceReclaimer {
                 return true;
             });
         } catch (CommitLockQueue.BusyException e) {
-            return; // that count will tell
+            return; // left to the count at the end
         }
     }
 
-    /** Cuts off what is behind the last entry and punches holes between the others, where that was not done since the last entry left. */
-    private void shrink(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot) throws IOException {
-        SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.behind, sealed.length);
+    /**
+     * Truncates a segment after its last entry, and punches holes between the others unless that
+     * was done since an entry was last removed.
+     */
+    private void shrink(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot) throws IOException {
+        SegmentHoles holes = SegmentHoles.between(snapshot, sealed.first, sealed.end, sealed.length);
         if (holes.end() < sealed.length) {
             disposer.cut(files, sealed.segment, holes.end());
             sealed.length = holes.end();
@@ -243,23 +258,26 @@ final class SpaceReclaimer {
         } catch (FileDisposer.StaleException e) {
             throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
-            canPunch = false; // this file system or system has none: copying does it
+            canPunch = false; // not supported here: entries are copied instead
         }
     }
 
-    /** Copies entries out of segments until little enough is wasted: first where only a small part is left, then where most is wasted. */
-    private void compact(OpenStoreFiles files, List<Sealed> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
+    /**
+     * Copies entries out of segments until little enough is wasted: sparse segments always, others
+     * in descending order of waste.
+     */
+    private void compact(OpenStoreFiles files, List<SealedSegment> sealed, IndexSnapshot snapshot, long capacity, long tolerated)
             throws IOException {
-        long disk = EntryLocation.unit(files.state().tail()) * EntryLocation.UNIT;
-        for (Sealed each : sealed) {
+        long disk = EntryLocation.unit(files.state().appendPosition()) * EntryLocation.UNIT;
+        for (SealedSegment each : sealed) {
             disk += each.disk;
         }
-        List<Sealed> worstFirst = new ArrayList<>(sealed);
+        List<SealedSegment> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(each -> -(double) each.wasted() / Math.max(1, each.disk)));
-        long wanted = tolerated == 0 ? 0 : capacity - tolerated;
-        for (Sealed each : worstFirst) {
+        long targetBytes = tolerated == 0 ? 0 : capacity - tolerated;
+        for (SealedSegment each : worstFirst) {
             boolean isSparse = each.live() < each.length / SPARSE_FRACTION;
-            boolean isWasteful = disk > wanted && each.wasted() > each.disk / WASTED_FRACTION;
+            boolean isWasteful = disk > targetBytes && each.wasted() > each.disk / WASTED_FRACTION;
             if ((isSparse || isWasteful) && move(files, each, snapshot, capacity) && disposer.confirmsEmpty(files, each.segment)) {
                 disk -= each.wasted();
                 remove(files, each);
@@ -268,16 +286,18 @@ final class SpaceReclaimer {
         }
     }
 
-    /** Copies the entries of a segment to the end of the store; returns whether none is left in it. */
-    private boolean move(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, long capacity) throws IOException {
-        for (int from = sealed.first; from < sealed.behind; from += MOVED_AT_ONCE) {
+    /**
+     * Copies the entries of a segment to the append position; returns whether none is left in it.
+     */
+    private boolean move(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, long capacity) throws IOException {
+        for (int from = sealed.first; from < sealed.end; from += MOVE_BATCH_SIZE) {
             int first = from;
-            int behind = Math.min(sealed.behind, from + MOVED_AT_ONCE);
-            long[] copies = new long[behind - first];
-            for (int rank = first; rank < behind; rank++) {
+            int end = Math.min(sealed.end, from + MOVE_BATCH_SIZE);
+            long[] copies = new long[end - first];
+            for (int rank = first; rank < end; rank++) {
                 copies[rank - first] = copy(files, sealed, snapshot, rank, capacity);
             }
-            if (!store.change(locked -> lead(locked, snapshot, first, copies))) {
+            if (!store.change(locked -> redirect(locked, snapshot, first, copies))) {
                 return false;
             }
             store.steps().done(StoreStep.MOVED);
@@ -285,13 +305,16 @@ final class SpaceReclaimer {
         return true;
     }
 
-    /** Copies one entry as it is; a damaged one is found when it is looked up. Returns where to; 0 where it need not be moved. */
-    private long copy(OpenStoreFiles files, Sealed sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
+    /**
+     * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
+     * it need not be moved.
+     */
+    private long copy(OpenStoreFiles files, SealedSegment sealed, IndexSnapshot snapshot, int rank, long capacity) throws IOException {
         long location = snapshot.location(rank);
         long length = snapshot.units(rank) * EntryLocation.UNIT;
         long offset = EntryLocation.offset(location);
         if (length == 0 || offset + length >= sealed.segment.length() + EntryLocation.UNIT) {
-            return 0; // it went, or leads nowhere
+            return 0; // removed, or dangling
         }
         MemorySegment view = sealed.segment.view(offset, Math.min(length, sealed.segment.length() - offset));
         return files.index().find(snapshot.tag(rank), location) < 0
@@ -299,8 +322,11 @@ final class SpaceReclaimer {
                 : appender.append(List.of(view), length, capacity).location();
     }
 
-    /** Has the index lead to the copies; false where one of them lies in a segment that was closed meanwhile. Under the commit lock. */
-    private static boolean lead(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
+    /**
+     * Sets the locations of the copies in the index; returns false if one of them is in a segment
+     * that was closed since. Under the commit lock.
+     */
+    private static boolean redirect(OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies) throws IOException {
         EntryIndex index = files.index();
         boolean all = true;
         for (int i = 0; i < copies.length; i++) {
@@ -314,21 +340,21 @@ final class SpaceReclaimer {
         return all;
     }
 
-    private static boolean count(OpenStoreFiles files, List<Sealed> sealed) throws IOException {
+    private static boolean count(OpenStoreFiles files, List<SealedSegment> sealed) throws IOException {
         long units = 0;
-        int last = EntryLocation.segment(files.state().tail());
-        for (Sealed each : sealed) {
+        int last = EntryLocation.segment(files.state().appendPosition());
+        for (SealedSegment each : sealed) {
             units += EntryLocation.units(each.disk);
         }
         List<Integer> counted = sealed.stream().map(each -> each.segment.number()).toList();
         long[] others = {0};
-        files.layout().eachSegment((file, number) -> {
+        files.layout().forEachSegment((file, number) -> {
             if (number != last && !counted.contains((int) number)) {
                 others[0] += EntryLocation.units(Files.size(file)); // sealed since this sweep began
             }
         });
         files.state().set(StatePage.SEALED_UNITS, units + others[0]);
-        StoreRecovery.recountEntries(files); // a count that rotted shows nowhere else
+        StoreRecovery.recountEntries(files); // a damaged count is noticed nowhere else
         return true;
     }
 }

@@ -1,4 +1,4 @@
-/** Capacity: which entries leave, and how their bytes are given back to the disk. */
+/** Capacity: eviction of entries, and reclaiming of their space. */
 @NullMarked
 package dev.granary.local.eviction;
 

@@ -20,21 +20,24 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table of entries, mapped by every process: where each lies, how long it is, when it was stored and last used.
+ * Index of the entries: a table, mapped by every process, of their locations, lengths, and times of
+ * storing and last use.
  *
- * <p>Open addressing with linear probing (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm L). A slot has the first eight bytes
- * of the id's hash, the location, and what eviction needs. Only the holder of the commit lock writes, and in an order that lets others read at
- * any time: the location comes last, and goes first. A reader may still see a slot change under its eyes; it notices, because what it then
- * reads is not the entry that it looks for. A slot that rotted leads to such a miss as well.
+ * <p>Open addressing with linear probing (Knuth, The Art of Computer Programming, vol. 3, 6.4,
+ * algorithm L). A slot holds the first 8 bytes of the id's digest (the tag), the location, and the
+ * fields that eviction needs. Only the holder of the commit lock writes, in an order that permits
+ * reading at any time: the location is written last and cleared first. If a slot changes during a
+ * read, the bytes at its location fail the verification. A damaged slot leads to such a miss as
+ * well.
  *
- * <p>The table has no header: its length is that of the file, its generation is in the name. So no single byte of it matters to more than one
- * entry.
+ * <p>The table has no header: the file length gives its size, the file name its generation. So each
+ * damaged byte affects at most one entry.
  */
 public final class EntryIndex {
     public static final int SLOT_BYTES = 32;
     public static final int MIN_SLOTS = 4096;
 
-    private static final int MAX_SLOTS = 1 << 25; // what one buffer can span
+    private static final int MAX_SLOTS = 1 << 25; // limit of one buffer
     private static final int MAX_PROBES = 4096;
     private static final int FULL_NUMERATOR = 5;
     private static final int FULL_DENOMINATOR = 8;
@@ -43,34 +46,37 @@ public final class EntryIndex {
     private static final int EXTENT = 16;
     private static final int USED = 24;
     private static final int USES_CHUNK = 512;
-    private static final long MICROS = 1_000_000;
-    private static final long AHEAD_MICROS = 60 * MICROS;
-    private static final int WRITTEN_AT_ONCE = 1 << 18;
+    private static final long MICROS_PER_SECOND = 1_000_000;
+    private static final long CLOCK_TOLERANCE_MICROS = 60 * MICROS_PER_SECOND;
+    private static final int WRITE_CHUNK_BYTES = 1 << 18;
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final long generation;
     private final ByteBuffer slots;
     private final int mask;
-    private final AtomicReferenceArray<long[]> uses; // noted, not yet written; a chunk comes with its first use
+    private final AtomicReferenceArray<long[]> recordedUses; // recorded, not yet written; a chunk is allocated at its first use
 
     private EntryIndex(long generation, MappedByteBuffer map, int count) {
         this.generation = generation;
         this.slots = map;
         this.mask = count - 1;
-        this.uses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
+        this.recordedUses = new AtomicReferenceArray<>(Math.max(1, count / USES_CHUNK));
     }
 
-    /** Creates an empty table, in blocks of its own so that a full disk shows here and not when a slot is written. */
+    /**
+     * Creates an empty table. Its blocks are allocated at once, so that a full disk fails here and
+     * not when a slot is written.
+     */
     public static EntryIndex create(Path file, long generation, int count) throws IOException {
-        return InterruptGuard.apart(() -> createHere(file, generation, count));
+        return InterruptGuard.inFileThread(() -> doCreate(file, generation, count));
     }
 
-    private static EntryIndex createHere(Path file, long generation, int count) throws IOException {
+    private static EntryIndex doCreate(Path file, long generation, int count) throws IOException {
         try (FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file))) {
             long bytes = (long) count * SLOT_BYTES;
-            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITTEN_AT_ONCE));
+            ByteBuffer zeros = ByteBuffer.allocateDirect((int) Math.min(bytes, WRITE_CHUNK_BYTES));
             for (long at = 0; at < bytes; ) {
                 at += channel.write(zeros.clear(), at);
             }
@@ -78,18 +84,21 @@ public final class EntryIndex {
         } catch (FileAlreadyExistsException e) {
             throw e;
         } catch (IOException e) {
-            Files.deleteIfExists(file); // a full disk must not keep what was written so far
+            Files.deleteIfExists(file); // frees the blocks that a full disk had accepted
             throw e;
         }
     }
 
-    /** Opens a table; one that was cut is as long as the cut left whole, null where that is nothing. */
+    /**
+     * Opens a table. Of a truncated file the remaining power of two of whole slots is used; returns
+     * null if no slot remains.
+     */
     public static @Nullable EntryIndex open(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.apart(() -> Optional.ofNullable(openHere(file, generation, mode))).orElse(null);
+        return InterruptGuard.inFileThread(() -> Optional.ofNullable(doOpen(file, generation, mode))).orElse(null);
     }
 
-    private static @Nullable EntryIndex openHere(Path file, long generation, FileChannel.MapMode mode) throws IOException {
+    private static @Nullable EntryIndex doOpen(Path file, long generation, FileChannel.MapMode mode) throws IOException {
         Set<OpenOption> options = mode == FileChannel.MapMode.READ_ONLY
                 ? Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
                 : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
@@ -103,7 +112,10 @@ public final class EntryIndex {
         }
     }
 
-    /** How many slots a table for that many entries has: at most a third full. */
+    /**
+     * Returns the number of slots of a table for {@code entries} entries: at most a third is
+     * occupied.
+     */
     public static int slotsFor(long entries) {
         return Math.clamp(Long.highestOneBit(Math.max(1, entries * 3 - 1)) << 1, MIN_SLOTS, MAX_SLOTS);
     }
@@ -124,7 +136,7 @@ public final class EntryIndex {
         return count() < MAX_SLOTS;
     }
 
-    /** How many slots have an entry; looks at all. */
+    /** Returns the number of slots with an entry. Scans all slots. */
     public long countEntries() {
         long entries = 0;
         for (int slot = 0; slot < count(); slot++) {
@@ -133,8 +145,11 @@ public final class EntryIndex {
         return entries;
     }
 
-    /** The unit behind the last entry in that segment; 0 where it has none. Looks at all slots. */
-    public long endIn(int segment) {
+    /**
+     * Returns the unit after the last entry in the segment, or 0 if the segment has none. Scans all
+     * slots.
+     */
+    public long endOf(int segment) {
         long end = 0;
         for (int slot = 0; slot < count(); slot++) {
             long location = location(slot);
@@ -145,7 +160,7 @@ public final class EntryIndex {
         return end;
     }
 
-    /** What the entries in that segment take. Looks at all slots. */
+    /** Returns the units of all entries in the segment. Scans all slots. */
     public long unitsIn(int segment) {
         long units = 0;
         for (int slot = 0; slot < count(); slot++) {
@@ -155,12 +170,15 @@ public final class EntryIndex {
         return units;
     }
 
-    /** What slots of ids with this hash are marked with. */
+    /** Returns the tag of ids whose digest begins with {@code hashPrefix}. */
     public static long tag(long hashPrefix) {
-        return hashPrefix == 0 ? 1 : hashPrefix; // 0 marks a slot that was never used
+        return hashPrefix == 0 ? 1 : hashPrefix; // 0 marks a slot that was never occupied
     }
 
-    /** The number of the first probe, from {@code probe} on, that meets a slot with this tag and an entry; -1 where there is none. */
+    /**
+     * Returns the number of the first probe, from {@code probe} on, that meets an occupied slot
+     * with this tag, or -1.
+     */
     public int next(long tag, int probe) {
         for (int i = probe; i <= mask && i < MAX_PROBES; i++) {
             int slot = slot(tag, i);
@@ -175,7 +193,7 @@ public final class EntryIndex {
         return -1;
     }
 
-    /** The slot that probe number {@code probe} for this tag meets. */
+    /** Returns the slot of probe number {@code probe} for this tag. */
     public int slot(long tag, int probe) {
         return (int) (tag + probe) & mask;
     }
@@ -184,27 +202,30 @@ public final class EntryIndex {
         return word(slot, TAG);
     }
 
-    /** Where the entry lies; 0 where the slot has none. */
+    /** Returns the location of the entry, or 0 if the slot is empty. */
     public long location(int slot) {
         return word(slot, LOCATION);
     }
 
-    /** How many units the entry takes. */
+    /** Returns the number of units of the entry. */
     public long units(int slot) {
         return word(slot, EXTENT) & 0xffff_ffffL;
     }
 
-    /** When the entry was stored, in seconds since 1970. */
+    /** Returns the time of storing in seconds since 1970. */
     public long storedSeconds(int slot) {
         return word(slot, EXTENT) >>> Integer.SIZE;
     }
 
-    /** When the entry was last used, in microseconds since 1970, as far as that was written. */
+    /** Returns the last use in microseconds since 1970, as far as it was written. */
     public long usedMicros(int slot) {
         return word(slot, USED);
     }
 
-    /** Enters an entry; returns 1 where its slot was never used before, 0 where it was, -1 where there is no place. Under the commit lock. */
+    /**
+     * Inserts an entry under the commit lock. Returns 1 if its slot was never occupied before, 0 if
+     * it was, and -1 if there is no free slot.
+     */
     public int insert(long tag, long location, long units, long storedSeconds, long usedMicros) {
         for (int i = 0; i <= mask && i < MAX_PROBES; i++) {
             int slot = slot(tag, i);
@@ -212,7 +233,7 @@ public final class EntryIndex {
             if (before == 0 || location(slot) == 0) {
                 set(slot, EXTENT, storedSeconds << Integer.SIZE | units);
                 set(slot, USED, usedMicros);
-                forget(slot);
+                discardUse(slot);
                 set(slot, TAG, tag);
                 set(slot, LOCATION, location);
                 return before == 0 ? 1 : 0;
@@ -221,12 +242,15 @@ public final class EntryIndex {
         return -1;
     }
 
-    /** The entry was copied to another place. Under the commit lock. */
+    /** Sets the location of an entry that was copied. Under the commit lock. */
     public void move(int slot, long location) {
         set(slot, LOCATION, location);
     }
 
-    /** Takes an entry out; returns how many slots are as if never used, since no probe needs to pass them. Under the commit lock. */
+    /**
+     * Removes an entry under the commit lock. Returns the number of slots that became
+     * never-occupied, since no probe needs to pass them.
+     */
     public int remove(int slot) {
         set(slot, LOCATION, 0);
         int freed = 0;
@@ -239,7 +263,7 @@ public final class EntryIndex {
         return freed;
     }
 
-    /** Takes all entries out. Under the commit lock. */
+    /** Removes all entries. Under the commit lock. */
     public void removeAll() {
         for (int slot = 0; slot < count(); slot++) {
             set(slot, LOCATION, 0);
@@ -249,57 +273,62 @@ public final class EntryIndex {
         }
     }
 
-    /** Notes that the entry was used; {@link #writeUses} writes it. Lock-free; writes nothing that is mapped. */
-    public void noteUse(int slot, long micros) {
-        long[] chunk = uses.get(slot / USES_CHUNK);
+    /**
+     * Records a use of the entry; {@link #writeUses} writes it. Lock-free; writes no mapped memory.
+     */
+    public void recordUse(int slot, long micros) {
+        long[] chunk = recordedUses.get(slot / USES_CHUNK);
         if (chunk == null) {
-            uses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
-            chunk = uses.get(slot / USES_CHUNK);
+            recordedUses.compareAndSet(slot / USES_CHUNK, null, new long[USES_CHUNK]);
+            chunk = recordedUses.get(slot / USES_CHUNK);
         }
-        chunk[slot % USES_CHUNK] = micros; // racing threads used it at the same moment
+        chunk[slot % USES_CHUNK] = micros; // racing threads write about the same time
     }
 
-    /** Writes the uses that were noted. A stamp of a wrong clock gives way to any use. */
+    /** Writes the recorded uses. A time from a wrong clock is overwritten by any use. */
     public void writeUses(long nowMicros) {
         eachUse((slot, micros) -> {
             long known = usedMicros(slot);
-            if (known < micros || isOfWrongClock(known, nowMicros)) {
+            if (known < micros || isFromWrongClock(known, nowMicros)) {
                 set(slot, USED, micros);
             }
         });
     }
 
-    /** True where a stamp of the slot is of a clock that was wrong: later than now, or below 0. */
-    public boolean hasWrongStamp(int slot, long nowMicros) {
-        return location(slot) != 0 && (isOfWrongClock(usedMicros(slot), nowMicros) || isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros));
+    /**
+     * Returns whether a time of the slot comes from a wrong clock: more than 60 s in the future, or
+     * negative.
+     */
+    public boolean hasWrongTime(int slot, long nowMicros) {
+        return location(slot) != 0 && (isFromWrongClock(usedMicros(slot), nowMicros) || isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros));
     }
 
-    /** Sets such stamps of a slot to {@code micros}. Under the commit lock. */
-    public void correctStamps(int slot, long nowMicros, long micros) {
-        if (isOfWrongClock(usedMicros(slot), nowMicros)) {
+    /** Sets the wrong times of a slot to {@code micros}. Under the commit lock. */
+    public void correctTimes(int slot, long nowMicros, long micros) {
+        if (isFromWrongClock(usedMicros(slot), nowMicros)) {
             set(slot, USED, micros);
         }
-        if (isOfWrongClock(storedSeconds(slot) * MICROS, nowMicros)) {
-            set(slot, EXTENT, ((micros / MICROS) << Integer.SIZE) | units(slot));
+        if (isFromWrongClock(storedSeconds(slot) * MICROS_PER_SECOND, nowMicros)) {
+            set(slot, EXTENT, ((micros / MICROS_PER_SECOND) << Integer.SIZE) | units(slot));
         }
     }
 
-    /** Others may have stamped it since this process looked at the clock. */
-    private static boolean isOfWrongClock(long micros, long nowMicros) {
-        return micros < 0 || micros > nowMicros + AHEAD_MICROS;
+    /** The tolerance covers uses that others recorded after this process read its clock. */
+    private static boolean isFromWrongClock(long micros, long nowMicros) {
+        return micros < 0 || micros > nowMicros + CLOCK_TOLERANCE_MICROS;
     }
 
-    /** Notes in {@code successor} the uses that were noted here. */
-    void handUsesTo(EntryIndex successor) {
+    /** Transfers the recorded uses to {@code successor}. */
+    void transferUsesTo(EntryIndex successor) {
         eachUse((slot, micros) -> {
             int same = successor.find(tagOf(slot), location(slot));
             if (same >= 0) {
-                successor.noteUse(same, micros);
+                successor.recordUse(same, micros);
             }
         });
     }
 
-    /** The slot with that tag and location; -1 where there is none. */
+    /** Returns the slot with this tag and location, or -1. */
     public int find(long tag, long location) {
         for (int probe = next(tag, 0); probe >= 0; probe = next(tag, probe + 1)) {
             if (location(slot(tag, probe)) == location) {
@@ -314,8 +343,8 @@ public final class EntryIndex {
     }
 
     private void eachUse(UseVisitor visitor) {
-        for (int i = 0; i < uses.length(); i++) {
-            long[] chunk = uses.get(i);
+        for (int i = 0; i < recordedUses.length(); i++) {
+            long[] chunk = recordedUses.get(i);
             for (int j = 0; chunk != null && j < chunk.length; j++) {
                 if (chunk[j] != 0) {
                     visitor.visit(i * USES_CHUNK + j, chunk[j]);
@@ -325,8 +354,8 @@ public final class EntryIndex {
         }
     }
 
-    private void forget(int slot) {
-        long[] chunk = uses.get(slot / USES_CHUNK);
+    private void discardUse(int slot) {
+        long[] chunk = recordedUses.get(slot / USES_CHUNK);
         if (chunk != null) {
             chunk[slot % USES_CHUNK] = 0;
         }

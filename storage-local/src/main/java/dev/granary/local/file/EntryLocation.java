@@ -1,24 +1,25 @@
 package dev.granary.local.file;
 
 /**
- * Where the next entry goes, as one number that processes exchange atomically: a segment, the offset in it, and a check, since an offset that
- * rotted would let new entries be written over old ones. The same number without the check is the location of an entry.
+ * Encoding of entry locations: segment number and offset in one number. The append position adds a
+ * check value and is exchanged atomically between processes. The check prevents a damaged offset
+ * from letting new entries overwrite old ones.
  *
- * <p>Offsets count in units of {@value #UNIT} bytes, at which every entry starts.
+ * <p>Offsets count in units of {@value #UNIT} bytes; every entry starts at a unit.
  */
 public final class EntryLocation {
-    /** Bytes of a unit. */
+    /** Length of a unit in bytes. */
     public static final int UNIT = 64;
 
-    /** No segment has a higher number. */
+    /** Highest number of a segment. */
     public static final int LAST_SEGMENT = (1 << 24) - 1;
 
-    /** A location is a segment's number, shifted by so many bits, and a unit. */
+    /** Number of bits by which the segment number is shifted; the low bits are the unit. */
     static final int SEGMENT_SHIFT = 26;
 
     private static final int UNIT_BITS = SEGMENT_SHIFT;
     private static final int CHECK_BITS = 14;
-    private static final long CHECK_FACTOR = 0x9e3779b97f4a7c15L; // 2^64 divided by the golden ratio: any flipped bit changes the high ones
+    private static final long CHECK_FACTOR = 0x9e3779b97f4a7c15L; // 2^64 divided by the golden ratio: any flipped bit changes the high bits
 
     private EntryLocation() {}
 
@@ -38,7 +39,7 @@ public final class EntryLocation {
         return location & ((1L << UNIT_BITS) - 1);
     }
 
-    /** True where a location can be that of an entry; others have rotted. */
+    /** Returns whether a location is valid for an entry. Damaged locations may be invalid. */
     public static boolean isLocation(long location) {
         return location >>> UNIT_BITS > 0 && location >>> UNIT_BITS <= LAST_SEGMENT && unit(location) > 0;
     }
@@ -47,7 +48,7 @@ public final class EntryLocation {
         return (location << CHECK_BITS) | check(location);
     }
 
-    /** The location in {@code checked}; 0 where the check does not hold. */
+    /** Returns the location in {@code checked}, or 0 if the check fails. */
     public static long withoutCheck(long checked) {
         long location = checked >>> CHECK_BITS;
         return isLocation(location) && check(location) == (checked & ((1L << CHECK_BITS) - 1)) ? location : 0;
@@ -57,7 +58,7 @@ public final class EntryLocation {
         return (location * CHECK_FACTOR) >>> (Long.SIZE - CHECK_BITS);
     }
 
-    /** How many units hold {@code bytes}. */
+    /** Returns the number of units that {@code bytes} bytes occupy. */
     public static long units(long bytes) {
         return (bytes + UNIT - 1) / UNIT;
     }

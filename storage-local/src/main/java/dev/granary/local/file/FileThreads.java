@@ -5,8 +5,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Daemon threads that callers hold no reference to and so cannot interrupt. They open files, and wait for
- * the time to write uses. A thread ends after a second without work: opening a store needs several calls.
+ * Pool of daemon threads to which callers have no reference, so that they cannot interrupt them.
+ * The threads open files and delay the writing of last uses. An idle thread ends after 1 s, since
+ * opening a store needs several calls.
  */
 public final class FileThreads {
     private static final ThreadPoolExecutor POOL =
@@ -22,16 +23,16 @@ public final class FileThreads {
     }
 
     /**
-     * Has an idle thread do the work, or a new one.
+     * Runs {@code work} in an idle thread, or in a new one.
      *
-     * @throws OutOfMemoryError if the system has no thread
+     * @throws OutOfMemoryError if the system cannot create a thread
      */
     public static void execute(Runnable work) {
         POOL.execute(work);
     }
 
-    /** True for a thread of this class. */
-    static boolean isOne(Thread thread) {
+    /** Returns whether {@code thread} belongs to this pool. */
+    static boolean isFileThread(Thread thread) {
         return thread instanceof FileThread;
     }
 }

@@ -13,8 +13,9 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
 /**
- * Gives ranges in the middle of a file back to the disk, by fallocate(2) of Linux. Where that cannot be had (another system, a file system
- * without it, a JVM that was not started with {@code --enable-native-access}) the sweep copies live entries out of their segments instead.
+ * Reclaimer of ranges within a file, by fallocate(2) of Linux. It is unavailable on other systems,
+ * on some file systems, and in a JVM started without {@code --enable-native-access}. A sweep then
+ * copies live entries out of their segments instead.
  */
 public final class HolePuncher implements AutoCloseable {
     private static final int READ_WRITE = 2;
@@ -29,7 +30,7 @@ public final class HolePuncher implements AutoCloseable {
         this.file = file;
     }
 
-    /** The three functions, looked up when the first hole is to be punched. */
+    /** The native functions, linked when the first hole is punched. */
     private static final class Native {
         static final MethodHandle OPEN;
         static final MethodHandle FALLOCATE;
@@ -51,17 +52,20 @@ public final class HolePuncher implements AutoCloseable {
         }
     }
 
-    /** True where it is worth trying. Asks nobody for permission: without it the JVM would warn, or refuse. */
+    /**
+     * Returns whether punching may work. Requests no native access: without it the JVM would print
+     * a warning, or throw.
+     */
     public static boolean isPossible() {
         return System.getProperty("os.name").equals("Linux") && HolePuncher.class.getModule().isNativeAccessEnabled();
     }
 
-    /** Opens a file to punch holes into. */
+    /** Opens a file for punching. */
     static HolePuncher on(Path file) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             int descriptor = (int) Native.OPEN.invokeExact(arena.allocateFrom(file.toString()), READ_WRITE | CLOSE_ON_EXEC, 0);
             if (descriptor < 0) {
-                throw new IOException("open(2) refused " + file);
+                throw new IOException("open(2) failed for " + file);
             }
             return new HolePuncher(descriptor, file);
         } catch (IOException | RuntimeException | Error e) {
@@ -71,11 +75,11 @@ public final class HolePuncher implements AutoCloseable {
         }
     }
 
-    /** Gives a range back; what is read there afterwards is zero. */
+    /** Reclaims a range, which then reads as zeros. */
     void punch(long offset, long length) throws IOException {
         try {
             if ((int) Native.FALLOCATE.invokeExact(descriptor, KEEP_SIZE_AND_PUNCH, offset, length) != 0) {
-                throw new IOException("fallocate(2) refused to punch a hole into " + file);
+                throw new IOException("fallocate(2) failed to punch a hole into " + file);
             }
         } catch (IOException | RuntimeException | Error e) {
             throw e;

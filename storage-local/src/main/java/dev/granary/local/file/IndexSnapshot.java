@@ -4,8 +4,8 @@ import dev.granary.local.config.EvictionPolicy;
 import java.util.Arrays;
 
 /**
- * The entries of an index as they were at a moment, in the order in which they lie on the disk. Some 40 bytes per entry: a sweep holds a
- * million of them without an object for each. Immutable.
+ * Snapshot of the entries of an index, in the order of their locations. It needs about 40 bytes per
+ * entry and no object for each, since a sweep may hold a million entries. Immutable.
  */
 public final class IndexSnapshot {
     private static final int NONE = -1;
@@ -43,10 +43,13 @@ public final class IndexSnapshot {
         return snapshot;
     }
 
-    /** Several slots may lead to one location where one of them rotted: each has a rank of its own. */
+    /**
+     * Fills the columns. Several slots may have one location if one of them is damaged: each gets
+     * its own rank.
+     */
     private void fill() {
         Arrays.fill(slots, NONE);
-        int[] taken = new int[0]; // of a run of equal locations, at its first rank
+        int[] taken = new int[0]; // per run of equal locations, counted at its first rank
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
             int rank = location == 0 ? -1 : rankOf(location);
@@ -56,7 +59,7 @@ public final class IndexSnapshot {
                 rank += taken[rank];
                 rank = rank < slots.length && locations[rank] == location ? rank : -1;
             }
-            if (rank >= 0) { // else it came meanwhile
+            if (rank >= 0) { // otherwise it was inserted after the first pass
                 slots[rank] = slot;
                 units[rank] = (int) index.units(slot);
                 used[rank] = index.usedMicros(slot);
@@ -65,13 +68,13 @@ public final class IndexSnapshot {
         }
     }
 
-    /** The first rank with that location; -1 where there is none. */
+    /** Returns the first rank with this location, or -1. */
     private int rankOf(long location) {
         int first = firstFrom(location);
         return first < locations.length && locations[first] == location ? first : -1;
     }
 
-    /** The first rank with that location or a later one. */
+    /** Returns the first rank with this location or a higher one. */
     private int firstFrom(long location) {
         int low = 0;
         int high = locations.length;
@@ -86,10 +89,13 @@ public final class IndexSnapshot {
         return low;
     }
 
-    /** True where it has an entry there that takes as much, or more. */
-    public boolean has(long location, long wanted) {
+    /**
+     * Returns whether the snapshot has an entry at this location with at least {@code minUnits}
+     * units.
+     */
+    public boolean has(long location, long minUnits) {
         for (int rank = firstFrom(location); rank < locations.length && locations[rank] == location; rank++) {
-            if (units(rank) >= wanted) {
+            if (units(rank) >= minUnits) {
                 return true;
             }
         }
@@ -108,17 +114,23 @@ public final class IndexSnapshot {
         return index;
     }
 
-    /** In which slot; of an entry that went while the snapshot was taken, one that does not lead to its location. */
+    /**
+     * Returns the slot of the entry. For an entry that was removed while the snapshot was taken,
+     * that slot does not have its location.
+     */
     public int slot(int rank) {
         return Math.max(0, slots[rank]);
     }
 
-    /** What the index marks the entry with. */
+    /** Returns the tag of the entry in the index. */
     public long tag(int rank) {
         return index.tagOf(slot(rank));
     }
 
-    /** How many units the entry takes; 0 where it went while the snapshot was taken. */
+    /**
+     * Returns the number of units of the entry, or 0 if it was removed while the snapshot was
+     * taken.
+     */
     public long units(int rank) {
         return Integer.toUnsignedLong(units[rank]);
     }
@@ -131,12 +143,15 @@ public final class IndexSnapshot {
         return sum;
     }
 
-    /** The rank of the first entry in that segment or a later one. */
+    /** Returns the rank of the first entry in this segment or a later one. */
     public int firstOf(int segment) {
         return firstFrom(EntryLocation.location(segment, 0));
     }
 
-    /** The ranks of all entries, those that leave first at the beginning; of the same age, those that lie first. */
+    /**
+     * Returns the ranks of all entries in the order of eviction; entries of the same age are
+     * ordered by location.
+     */
     public int[] byAge(EvictionPolicy policy) {
         long[] stamps = switch (policy) {
             case LRU -> used;
@@ -148,7 +163,8 @@ public final class IndexSnapshot {
             oldest = Math.min(oldest, stamp);
             newest = Math.max(newest, stamp);
         }
-        // Stamp and rank in one number sort without an object per entry. The stamp has 32 bits: microseconds as long as the span is an hour.
+        // Time and rank in one number are sorted without an object per entry. The time has 32 bits:
+        // microseconds if all times lie within an hour.
         int shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(Math.max(0, newest - oldest)) - Integer.SIZE);
         long[] keys = new long[stamps.length];
         for (int rank = 0; rank < keys.length; rank++) {
@@ -162,7 +178,10 @@ public final class IndexSnapshot {
         return ranks;
     }
 
-    /** Makes a signed sort an unsigned one; the sign bit is flipped in place and stays so, which the ranks in the low half do not see. */
+    /**
+     * Flips the sign bits in place, so that a signed sort orders unsigned keys. The ranks in the
+     * low half are unaffected.
+     */
     private static long[] flipped(long[] keys) {
         for (int i = 0; i < keys.length; i++) {
             keys[i] ^= Long.MIN_VALUE;

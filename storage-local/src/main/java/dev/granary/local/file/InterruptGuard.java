@@ -9,14 +9,14 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Keeps interrupts of a thread back until this is closed; then the thread is interrupted again. An interrupt closes a file channel for all
- * threads, and with it the locks of the process on that file, so no file operation of the store may meet one. For one thread, and for
- * operations that never wait for long.
+ * Scope that holds back interrupts of the current thread and restores them when it is closed. An
+ * interrupt would close a file channel for all threads and release the process's locks on that
+ * file. For one thread, and for operations without long waits.
  */
 public final class InterruptGuard implements AutoCloseable {
     private boolean interrupted = Thread.interrupted();
 
-    /** An operation on a file, done in another thread. */
+    /** A file operation that runs in another thread. */
     @FunctionalInterface
     interface FileWork<T> extends Callable<T> {
         @Override
@@ -24,14 +24,15 @@ public final class InterruptGuard implements AutoCloseable {
     }
 
     /**
-     * Does work in another thread, to which nobody has a reference and which nobody interrupts therefore, and waits for it. For what an
-     * interrupt must not end: in the thread of a caller it closes the channel, and a mapping that was just made stays for the life of the
-     * process, since {@link java.nio.channels.FileChannel#map} then throws without giving it back.
+     * Runs {@code work} in another thread, which has no outside references and so is never
+     * interrupted, and waits for it. For operations that an interrupt must not end: in the caller's
+     * thread it would close the channel. A mapping just made would then stay for the life of the
+     * process, since {@link java.nio.channels.FileChannel#map} throws without unmapping it.
      *
-     * @throws IOException if the work throws it, or if the system has no thread
+     * @throws IOException if {@code work} throws it, or if the system cannot create a thread
      */
-    static <T> T apart(FileWork<T> work) throws IOException {
-        if (FileThreads.isOne(Thread.currentThread())) {
+    static <T> T inFileThread(FileWork<T> work) throws IOException {
+        if (FileThreads.isFileThread(Thread.currentThread())) {
             return work.call();
         }
         FutureTask<T> task = new FutureTask<>(work);
@@ -39,7 +40,7 @@ public final class InterruptGuard implements AutoCloseable {
             FileThreads.execute(task);
             shield.await(task);
         } catch (OutOfMemoryError e) {
-            throw new IOException("no thread for an operation on a file", e);
+            throw new IOException("the system has no thread for a file operation", e);
         }
         if (task.state() == FutureTask.State.SUCCESS) {
             return task.resultNow();
@@ -58,14 +59,17 @@ public final class InterruptGuard implements AutoCloseable {
                 task.get();
                 return;
             } catch (ExecutionException e) {
-                return; // the task has it
+                return; // the task keeps the exception
             } catch (InterruptedException e) {
                 interrupted = true;
             }
         }
     }
 
-    /** Takes a lock within a time that interrupts neither shorten nor lengthen; returns whether it did. */
+    /**
+     * Acquires a lock within {@code nanos} nanoseconds, whatever interrupts arrive; returns whether
+     * it succeeded.
+     */
     boolean tryLock(Lock lock, long nanos) {
         long start = System.nanoTime();
         while (true) {
@@ -77,7 +81,7 @@ public final class InterruptGuard implements AutoCloseable {
         }
     }
 
-    /** Waits a moment; an interrupt ends this wait, and leaves later ones as they are. */
+    /** Pauses for {@code nanos} nanoseconds. An interrupt ends this pause, but not later ones. */
     public void pause(long nanos) {
         LockSupport.parkNanos(nanos);
         interrupted |= Thread.interrupted();

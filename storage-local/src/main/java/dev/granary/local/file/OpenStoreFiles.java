@@ -5,7 +5,10 @@ import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import org.jspecify.annotations.Nullable;
 
-/** The files of one directory as this process has them open: the state, the index of its generation, the segments. Thread-safe. */
+/**
+ * The open files of one directory in this process: the state page, the current index, the segments.
+ * Thread-safe.
+ */
 public final class OpenStoreFiles {
     private static final int ATTEMPTS = 10;
 
@@ -20,23 +23,29 @@ public final class OpenStoreFiles {
         this.segments = new SegmentPool(layout);
     }
 
-    /** Opens the state for reading and writing, creates it where it is missing, and opens the index that it names. */
+    /**
+     * Opens the state page for reading and writing, creates it if it is missing, and opens the
+     * index that it names.
+     */
     public static OpenStoreFiles openForWriting(StoreLayout layout) throws IOException {
-        return InterruptGuard.apart(() -> {
+        return InterruptGuard.inFileThread(() -> {
             OpenStoreFiles files = new OpenStoreFiles(layout, StatePage.openForWriting(layout.state()));
             files.openNamedIndex();
             return files;
         });
     }
 
-    /** Saves the first look-up a thread of its own for the index; one that does not open is that look-up's to meet. */
+    /**
+     * Opens the named index here, since the first lookup would need another thread for it. A
+     * failure is left to that lookup.
+     */
     private void openNamedIndex() {
         try {
             if (state.get(StatePage.MARK) == StatePage.MAGIC) {
                 open();
             }
         } catch (IOException | InternalError e) {
-            return; // InternalError: the file was cut under the mapping
+            return; // InternalError: the file was truncated under the mapping
         }
     }
 
@@ -53,13 +62,13 @@ public final class OpenStoreFiles {
     }
 
     /**
-     * The index that all processes use now.
+     * Returns the index that all processes use now.
      *
-     * @throws IOException if it cannot be opened
+     * @throws IOException if the index cannot be opened
      */
     public EntryIndex index() throws IOException {
-        EntryIndex known = index;
-        return known != null && known.generation() == state.get(StatePage.GENERATION) ? known : open();
+        EntryIndex current = index;
+        return current != null && current.generation() == state.get(StatePage.GENERATION) ? current : open();
     }
 
     private synchronized EntryIndex open() throws IOException {
@@ -75,30 +84,30 @@ public final class OpenStoreFiles {
                 if (opened == null) {
                     throw new NoSuchFileException(layout.index(generation).toString(), null, "empty");
                 }
-                use(opened);
+                switchTo(opened);
                 return opened;
             } catch (NoSuchFileException e) {
                 if (attempt == ATTEMPTS || state.get(StatePage.GENERATION) == generation) {
-                    throw e; // not just replaced by a still newer one
+                    throw e; // not replaced by a newer one in the meantime
                 }
             }
         }
     }
 
-    /** Goes over to another index, and takes along the uses that were not yet written. */
-    public synchronized void use(EntryIndex successor) {
+    /** Switches to another index, and transfers the uses that are not yet written. */
+    public synchronized void switchTo(EntryIndex successor) {
         EntryIndex before = index;
         if (before != null) {
-            before.handUsesTo(successor);
+            before.transferUsesTo(successor);
         }
         index = successor;
     }
 
-    /** Forgets what is mapped, since a file was cut under it; the next look-up maps anew. */
-    public synchronized void forget() throws IOException {
+    /** Discards all mappings after a file was truncated; the next lookup maps the files anew. */
+    public synchronized void discardMappings() throws IOException {
         index = null;
         segments.close();
-        boolean _ = state.restore(layout.state()); // where it is another file now, the next change opens that
+        boolean _ = state.restore(layout.state()); // if it is another file now, the next change opens that
     }
 
     public void writeUses(long nowMicros) throws IOException {

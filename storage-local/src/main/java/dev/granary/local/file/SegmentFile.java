@@ -20,19 +20,24 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of entries one behind the other, mapped for reading. Written by plain writes, so that a full disk is an error and not a signal.
+ * File of consecutive entries, mapped for reading. It is written by plain writes, so that a full
+ * disk is an error and not a signal.
  *
- * <p>Its first {@link EntryLocation#UNIT} bytes say which segment it is and in which phase; should they rot, its entries are read all the same, and
- * it takes no new ones. Its length is fixed while it is at the end of the store, then cut to what is used.
+ * <p>Its first {@link EntryLocation#UNIT} bytes contain its number and phase. If they are damaged,
+ * its entries stay readable, and it takes no new ones. Its length is fixed while it is the last
+ * segment; then it is truncated to the part in use.
  */
 public final class SegmentFile {
-    /** What may be done to a segment. */
+    /** Phase in the life of a segment. */
     public enum Phase {
-        /** Entries may be committed. */
+        /** Entries may be committed to it. */
         OPEN(1),
-        /** No entry may be committed any more: what no entry of the index covers may be given back to the disk. */
+        /**
+         * No entry may be committed any more. Bytes that no entry of the index covers may be
+         * reclaimed.
+         */
         CLOSED(2),
-        /** Removed; who has it mapped lets it go. */
+        /** Removed; processes that have it mapped discard the mapping. */
         GONE(3);
 
         private final long number;
@@ -46,7 +51,7 @@ public final class SegmentFile {
     private static final int NUMBER = 8;
     private static final int PHASE = 16;
     private static final int PUNCHED = 24;
-    private static final int WRITTEN_AT_ONCE = 128 << 10;
+    private static final int WRITE_CHUNK_BYTES = 128 << 10;
     private static final int ATTEMPTS = 5;
 
     private final int number;
@@ -56,12 +61,12 @@ public final class SegmentFile {
     private @Nullable FileChannel writing; // guarded by this
     private boolean isClosed; // guarded by this
 
-    /** The file is shorter than it was when it was mapped. */
+    /** Thrown if the file is shorter than it was when it was mapped. */
     public static final class CutException extends IOException {
         private static final long serialVersionUID = 1;
 
         private CutException(Path file, Throwable cause) {
-            super(file + " was cut while it was read", cause);
+            super(file + " was truncated while it was read", cause);
         }
     }
 
@@ -72,12 +77,12 @@ public final class SegmentFile {
         this.bytes = MemorySegment.ofBuffer(map);
     }
 
-    /** Creates a segment of a fixed length that takes no room on the disk yet. */
+    /** Creates a segment of a fixed length, without allocating its blocks. */
     static SegmentFile create(Path file, int number, long length) throws IOException {
-        return InterruptGuard.apart(() -> createHere(file, number, length));
+        return InterruptGuard.inFileThread(() -> doCreate(file, number, length));
     }
 
-    private static SegmentFile createHere(Path file, int number, long length) throws IOException {
+    private static SegmentFile doCreate(Path file, int number, long length) throws IOException {
         FileChannel channel = FileChannel.open(file,
                 Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW, LinkOption.NOFOLLOW_LINKS),
                 DirectoryValidator.privateFile(file));
@@ -96,7 +101,7 @@ public final class SegmentFile {
         } finally {
             if (!done) {
                 channel.close();
-                Files.deleteIfExists(file); // made here, and named by nothing: a full disk must not keep it
+                Files.deleteIfExists(file); // created by this call and not yet referenced: frees the blocks on a full disk
             }
         }
     }
@@ -104,17 +109,17 @@ public final class SegmentFile {
     /** Opens a segment for reading. */
     static SegmentFile open(Path file, int number) throws IOException {
         StoreLayout.requireFile(file);
-        return InterruptGuard.apart(() -> openHere(file, number));
+        return InterruptGuard.inFileThread(() -> doOpen(file, number));
     }
 
-    private static SegmentFile openHere(Path file, int number) throws IOException {
+    private static SegmentFile doOpen(Path file, int number) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             for (int attempt = 1; ; attempt++) {
                 long length = Math.min(channel.size(), Integer.MAX_VALUE);
                 try {
                     return new SegmentFile(number, file, channel.map(FileChannel.MapMode.READ_ONLY, 0, length));
                 } catch (IOException e) {
-                    if (attempt == ATTEMPTS || channel.size() >= length) { // else a sweep cut it just now
+                    if (attempt == ATTEMPTS || channel.size() >= length) { // otherwise a sweep has just truncated it
                         throw e;
                     }
                 }
@@ -130,7 +135,7 @@ public final class SegmentFile {
         return file;
     }
 
-    /** The length as it was mapped: what entries at the most can reach. */
+    /** Returns the mapped length in bytes, the limit of all entries. */
     public long length() {
         return bytes.byteSize();
     }
@@ -147,7 +152,9 @@ public final class SegmentFile {
         writeWord(PHASE, phase.number);
     }
 
-    /** How many units of live entries there were when the rest was last given back to the disk, and one; 0 where it never was. */
+    /**
+     * Returns the number of live units at the last punching plus 1, or 0 if it was never punched.
+     */
     public long punched() {
         return bytes.byteSize() < EntryLocation.UNIT ? 0 : map.getLong(PUNCHED);
     }
@@ -156,36 +163,43 @@ public final class SegmentFile {
         writeWord(PUNCHED, mark);
     }
 
-    /** How many bytes the entry that starts at {@code offset} has by its own words, unverified; -1 where none starts there. */
+    /**
+     * Returns the length in bytes that the entry at {@code offset} states, unverified, or -1 if no
+     * entry starts there.
+     */
     public long statedLength(long offset) {
         try {
             return offset >= bytes.byteSize() ? -1 : EntryFormat.statedLength(map, (int) offset);
         } catch (InternalError e) {
-            return -1; // cut under the mapping
+            return -1; // truncated under the mapping
         }
     }
 
     /**
-     * Copies bytes out; as many as there are. What is handed on must be verified behind the copy, not in the mapping: that may change, and one
-     * that is cut ends the process when it is read by anything else than this copy.
+     * Copies bytes out of the segment, as many as there are. Callers must verify the copy, not the
+     * mapping, since the mapping may change. Any access to a truncated mapping other than this copy
+     * ends the process.
      *
-     * @param memory where to; null for memory that the garbage collector gives back
-     * @throws CutException if the file was cut under the mapping
+     * @param memory the arena of the copy, or null for memory that the garbage collector frees
+     * @throws CutException if the file was truncated under the mapping
      * @throws IOException if the disk fails, or there is no memory
      */
     public MemorySegment copy(long offset, long length, @Nullable Arena memory) throws IOException {
-        long there = Math.clamp(bytes.byteSize() - offset, 0, length);
+        long available = Math.clamp(bytes.byteSize() - offset, 0, length);
         try {
-            Arena taken = memory == null ? Arena.ofAuto() : memory;
-            return taken.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, there == 0 ? 0 : offset, there);
+            Arena arena = memory == null ? Arena.ofAuto() : memory;
+            return arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes, ValueLayout.JAVA_BYTE, available == 0 ? 0 : offset, available);
         } catch (InternalError e) {
-            throw isShorterThan(offset + there) ? new CutException(file, e) : new IOException(file + " could not be read", e);
+            throw isShorterThan(offset + available) ? new CutException(file, e) : new IOException(file + " could not be read", e);
         } catch (OutOfMemoryError e) {
-            throw new IOException("no memory outside the heap for " + there + " bytes of " + file, e);
+            throw new IOException("no off-heap memory for " + available + " bytes of " + file, e);
         }
     }
 
-    /** The system tells of a cut and of a failing disk in one way. */
+    /**
+     * Returns whether the file is shorter than {@code length}. The system reports a truncated file
+     * and a failing disk in the same way.
+     */
     private boolean isShorterThan(long length) throws IOException {
         try {
             return Files.size(file) < length;
@@ -194,7 +208,10 @@ public final class SegmentFile {
         }
     }
 
-    /** A view of bytes in the mapping, to be written elsewhere by the system, which reports a cut as an error. */
+    /**
+     * Returns a view of the mapping for a write by the system, which reports truncation as an
+     * error.
+     */
     public MemorySegment view(long offset, long length) {
         return bytes.asSlice(offset, length);
     }
@@ -203,7 +220,10 @@ public final class SegmentFile {
         write(offset, part.asByteBuffer());
     }
 
-    /** Cuts the file to what is used. Who has it mapped longer does not look behind that, since no entry lies there. */
+    /**
+     * Truncates the file to {@code length} bytes. Longer mappings are harmless, since no entry lies
+     * beyond that length.
+     */
     public void cut(long length) throws IOException {
         onChannel(channel -> channel.truncate(length));
     }
@@ -229,7 +249,7 @@ public final class SegmentFile {
         onChannel(channel -> {
             ByteBuffer rest = from.duplicate();
             while (rest.position() < from.limit()) {
-                rest.limit(Math.min(from.limit(), rest.position() + WRITTEN_AT_ONCE)); // what is on the heap is copied once more: in the cache
+                rest.limit(Math.min(from.limit(), rest.position() + WRITE_CHUNK_BYTES)); // heap bytes are copied once more: small chunks stay in the CPU cache
                 channel.write(rest, offset + rest.position() - from.position());
             }
         });
@@ -240,14 +260,15 @@ public final class SegmentFile {
     }
 
     /**
-     * An interrupt of one thread closes a channel for all: each repeats what it did, which is to the same place, by a channel that only a
-     * thread knows which nobody interrupts.
+     * Runs {@code action} on the shared channel. An interrupt of one thread closes that channel for
+     * all. Each then repeats its action, which is idempotent, on a channel of a thread that is
+     * never interrupted.
      */
     private void onChannel(ChannelAction action) throws IOException {
         try (InterruptGuard _ = new InterruptGuard()) {
             action.on(writable());
         } catch (ClosedChannelException e) {
-            SegmentFile _ = InterruptGuard.apart(() -> onOwnChannel(action));
+            SegmentFile _ = InterruptGuard.inFileThread(() -> onOwnChannel(action));
         }
     }
 
@@ -258,17 +279,19 @@ public final class SegmentFile {
         return this;
     }
 
-    /** A segment that was let go opens none that nobody would close. */
+    /**
+     * Returns the channel for writing. A closed segment opens none, since no caller would close it.
+     */
     private synchronized FileChannel writable() throws IOException {
-        FileChannel known = writing;
+        FileChannel current = writing;
         if (isClosed) {
             throw new ClosedChannelException();
         }
-        if (known == null || !known.isOpen()) {
-            known = openToWrite();
-            writing = known;
+        if (current == null || !current.isOpen()) {
+            current = openToWrite();
+            writing = current;
         }
-        return known;
+        return current;
     }
 
     private FileChannel openToWrite() throws IOException {

@@ -3,12 +3,15 @@ package dev.granary.local.file;
 import java.io.IOException;
 
 /**
- * What lies between the entries of one segment, in whole blocks of the disk. Immutable.
+ * The whole disk blocks between the entries of one segment. Immutable.
  *
- * <p>Only for closed segments: what no entry of the snapshot covers is taken to be nothing.
+ * <p>For closed segments only: bytes that no entry of the snapshot covers count as free.
  */
 public final class SegmentHoles {
-    /** What file systems give back in; a larger block makes holes smaller than planned, no worse. */
+    /**
+     * Block size in bytes. Larger blocks of the file system only make the holes smaller than
+     * planned.
+     */
     public static final long BLOCK = 4096;
 
     private final long[] holes; // offset, length, offset, length ...
@@ -23,35 +26,38 @@ public final class SegmentHoles {
         this.blocks = blocks;
     }
 
-    /** Between the entries with the ranks {@code first} to {@code behind}, in a segment of {@code length} bytes. */
-    public static SegmentHoles between(IndexSnapshot snapshot, int first, int behind, long length) {
-        long[] holes = new long[2 * (behind - first + 1)];
+    /**
+     * Returns the holes between the entries with the ranks {@code first} to {@code behind}
+     * (exclusive), in a segment of {@code length} bytes.
+     */
+    public static SegmentHoles between(IndexSnapshot snapshot, int first, int endRank, long length) {
+        long[] holes = new long[2 * (endRank - first + 1)];
         int count = 0;
-        long covered = BLOCK; // the header's block stays
+        long covered = BLOCK; // the header's block is kept
         long blocks = BLOCK;
         long end = EntryLocation.UNIT;
-        for (int rank = first; rank < behind; rank++) {
+        for (int rank = first; rank < endRank; rank++) {
             long from = EntryLocation.offset(snapshot.location(rank));
             long to = Math.min(length, from + snapshot.units(rank) * EntryLocation.UNIT);
             long firstBlock = from / BLOCK * BLOCK;
-            long behindLast = (to + BLOCK - 1) / BLOCK * BLOCK;
+            long afterLast = (to + BLOCK - 1) / BLOCK * BLOCK;
             if (firstBlock > covered) {
                 holes[2 * count] = covered;
                 holes[2 * count++ + 1] = firstBlock - covered;
             }
-            blocks += Math.max(0, behindLast - Math.max(covered, firstBlock));
-            covered = Math.max(covered, behindLast);
+            blocks += Math.max(0, afterLast - Math.max(covered, firstBlock));
+            covered = Math.max(covered, afterLast);
             end = Math.max(end, to);
         }
         return new SegmentHoles(holes, count, end, Math.min(blocks, Math.max(end, EntryLocation.UNIT)));
     }
 
-    /** Where the last entry ends. */
+    /** Returns the offset at which the last entry ends. */
     public long end() {
         return end;
     }
 
-    /** How many bytes of blocks are left when all holes are punched. */
+    /** Returns the bytes of the blocks that remain when all holes are punched. */
     public long blocks() {
         return blocks;
     }
@@ -65,7 +71,7 @@ public final class SegmentHoles {
         }
     }
 
-    /** Gives all of a segment back but its header. */
+    /** Reclaims all of a segment but its header. */
     public static void punchAll(SegmentFile segment, long length) throws IOException {
         try (HolePuncher punch = HolePuncher.on(segment.file())) {
             punch.punch(BLOCK, length - BLOCK);

@@ -10,27 +10,27 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** The segments that this process has mapped, each mapped when it is first needed. Thread-safe. */
+/** Pool of the segments that this process has mapped, each at its first use. Thread-safe. */
 public final class SegmentPool {
-    private static final int NEAR = 256;
+    private static final int RECENT = 256;
 
     private final StoreLayout layout;
     private final Map<Integer, SegmentFile> mapped = new ConcurrentHashMap<>();
-    private final AtomicReferenceArray<@Nullable SegmentFile> near = new AtomicReferenceArray<>(NEAR); // spares look-ups the map and its keys
+    private final AtomicReferenceArray<@Nullable SegmentFile> recent = new AtomicReferenceArray<>(RECENT); // saves lookups the map and its boxed keys
 
     SegmentPool(StoreLayout layout) {
         this.layout = layout;
     }
 
     /**
-     * The segment with that number.
+     * Returns the segment with this number.
      *
      * @throws java.nio.file.NoSuchFileException if it was removed
      * @throws IOException if it cannot be opened
      */
     public SegmentFile get(int number) throws IOException {
-        SegmentFile known = near.get(number % NEAR);
-        return known != null && known.number() == number ? known : find(number);
+        SegmentFile cached = recent.get(number % RECENT);
+        return cached != null && cached.number() == number ? cached : find(number);
     }
 
     private SegmentFile find(int number) throws IOException {
@@ -40,25 +40,27 @@ public final class SegmentPool {
             SegmentFile first = mapped.putIfAbsent(number, segment);
             segment = first == null ? segment : first;
         }
-        near.set(number % NEAR, segment);
+        recent.set(number % RECENT, segment);
         return segment;
     }
 
     public SegmentFile create(int number, long length) throws IOException {
         SegmentFile segment = SegmentFile.create(layout.segment(number), number, length);
         mapped.put(number, segment);
-        near.set(number % NEAR, segment);
+        recent.set(number % RECENT, segment);
         return segment;
     }
 
-    /** Lets go of a segment, whose file may be gone; look-ups that use it go on with the mapping. */
+    /**
+     * Closes a segment, whose file may be removed. Lookups that use it continue with the mapping.
+     */
     public void drop(SegmentFile segment) {
-        near.compareAndSet(segment.number() % NEAR, segment, null);
+        recent.compareAndSet(segment.number() % RECENT, segment, null);
         mapped.remove(segment.number(), segment);
         segment.close();
     }
 
-    /** Lets go of the segment with that number, whose file is gone. */
+    /** Closes the segment with this number after its file was removed. */
     public void forget(int number) {
         SegmentFile segment = mapped.get(number);
         if (segment != null) {
@@ -66,7 +68,7 @@ public final class SegmentPool {
         }
     }
 
-    /** Lets go of all segments that were removed. */
+    /** Closes all segments that were removed. */
     public void dropGone() {
         for (SegmentFile segment : mapped()) {
             if (segment.phase() == SegmentFile.Phase.GONE) {
@@ -75,7 +77,7 @@ public final class SegmentPool {
         }
     }
 
-    /** Lets go of all segments whose files are shorter than they were when they were mapped. */
+    /** Closes all segments whose files are shorter than their mappings. */
     public void dropCut() throws IOException {
         for (SegmentFile segment : mapped()) {
             if (isCut(segment)) {
@@ -88,7 +90,7 @@ public final class SegmentPool {
         try {
             return Files.size(segment.file()) < segment.length();
         } catch (NoSuchFileException e) {
-            return false; // removed: its mapping has all that it had
+            return false; // removed: its mapping is still complete
         }
     }
 

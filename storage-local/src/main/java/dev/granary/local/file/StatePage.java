@@ -23,42 +23,45 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The page that all processes on a directory map: which index is the one, where the next entry goes, how much there is. Its file also carries
- * the locks.
+ * State page of a directory, mapped by all its processes: the generation of the index, the append
+ * position, the counts and the recovery journal. Locks on its file are the commit lock and the
+ * sweep lock.
  *
- * <p>Everything in it can be found again from the other files ({@link StoreRecovery}). {@link #TAIL} is exchanged without a lock; all other words
- * change under the commit lock.
+ * <p>All its content can be recovered from the other files ({@link StoreRecovery}).
+ * {@link #APPEND_POSITION} is exchanged without a lock; all other words change under the commit
+ * lock.
  */
 public final class StatePage implements AutoCloseable {
-    /** Length of the file. */
+    /** Length of the file in bytes. */
     public static final int BYTES = 4096;
 
-    /** What tells that the page was set up, and by which version. */
+    /** Value of {@link #MARK} in an initialised page of this version. */
     public static final long MAGIC = 0x4752_4e53_5441_5432L;
 
-    // Words that readers look at lie apart from those that writers change.
+    // Words that readers use are on other cache lines than those that writers change.
     public static final int MARK = 0;
     public static final int GENERATION = 8;
-    public static final int REPLACEMENTS = 16; // grows before an entry leaves for one that came; a look-up that found nothing reads it again
-    public static final int TAIL = 128;
+    public static final int REPLACEMENTS = 16; // incremented before a replaced entry is removed; a lookup without a hit compares it
+    public static final int APPEND_POSITION = 128;
     public static final int NEXT_SEGMENT = 256;
     public static final int LIVE_UNITS = 264;
     public static final int LIVE_ENTRIES = 272;
     public static final int OCCUPIED_SLOTS = 280;
     public static final int SEALED_UNITS = 288;
-    public static final int CHANGING = 296;
+    public static final int CHANGE_IN_PROGRESS = 296;
     public static final int BOOT = 304;
     public static final int INDEX_SLOTS = 312;
 
-    // What is being entered in the place of what, so that the next process can finish it: location and mark of the new, locations of the old.
-    public static final int ENTERING = 320;
-    public static final int ENTERING_TAG = 328;
+    // Recovery journal, by which the next process completes a replacement: location and tag of the
+    // new entry, locations of the replaced ones.
+    public static final int COMMIT_LOCATION = 320;
+    public static final int COMMIT_TAG = 328;
     public static final int CHANGES = 336;
-    public static final int REPLACED = 384;
-    public static final int REPLACED_AT_MOST = 8;
+    public static final int COMMIT_REPLACES = 384;
+    public static final int MAX_REPLACED = 8;
 
-    /** All units that segments can have; as bytes, still a number. */
-    public static final long MOST_UNITS = 1L << 50;
+    /** Upper limit of a count of units; as bytes it fits a {@code long}. */
+    public static final long MAX_UNITS = 1L << 50;
 
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int COMMIT_REGION = BYTES;
@@ -78,13 +81,13 @@ public final class StatePage implements AutoCloseable {
     }
 
     /**
-     * Opens the page for reading and writing, and creates it.
+     * Opens the page for reading and writing, and creates it if it is missing.
      *
-     * @throws java.nio.file.FileSystemException if something else than a file has its place
+     * @throws java.nio.file.FileSystemException if something other than a file has its name
      */
     public static StatePage openForWriting(Path file) throws IOException {
-        StoreLayout.requireNothingElse(file);
-        return InterruptGuard.apart(() -> create(file));
+        StoreLayout.requireFileOrNothing(file);
+        return InterruptGuard.inFileThread(() -> create(file));
     }
 
     private static StatePage create(Path file) throws IOException {
@@ -101,8 +104,9 @@ public final class StatePage implements AutoCloseable {
     }
 
     /**
-     * Makes the file as long as it should be, in blocks of its own: no hole that a full disk refuses to fill later. Writes only the last byte
-     * of each block, where no word lies: another process may have set the page up since its length was looked at.
+     * Extends the file to its length with allocated blocks, so that no hole fails on a full disk
+     * later. Writes only the last byte of each block, where no word is stored: another process may
+     * have initialised the page in the meantime.
      */
     private static FileChannel fill(FileChannel channel) throws IOException {
         for (long last = SMALLEST_BLOCK - 1; channel.size() < BYTES; last += SMALLEST_BLOCK) {
@@ -114,29 +118,30 @@ public final class StatePage implements AutoCloseable {
     }
 
     /**
-     * True if {@code file} is still the file behind this page; one that somebody cut is made whole again. Looks at it by name, once, and writes in
-     * another thread: an interrupt here would close the channel, and let go of the locks that other threads of this process have by it.
+     * Returns whether {@code file} is still the file of this page; extends it again if it was
+     * truncated. It is checked by name and written in another thread. An interrupt here would close
+     * the channel and release the locks that other threads of this process hold.
      */
     public boolean restore(Path file) throws IOException {
         BasicFileAttributes attributes;
         try {
             attributes = attributes(file);
         } catch (NoSuchFileException e) {
-            return false; // removed: the next change makes another
+            return false; // removed: the next change creates another
         }
         if (!identity(attributes).equals(key)) {
             return false;
         }
         if (writable && attributes.size() < BYTES) {
-            InterruptGuard.apart(() -> fill(channel));
+            InterruptGuard.inFileThread(() -> fill(channel));
         }
         return true;
     }
 
-    /** Opens a page that exists for reading only; null where it is too short to be one. */
+    /** Opens an existing page for reading only; returns null if the file is too short. */
     public static @Nullable StatePage openForReading(Path file) throws IOException {
-        StoreLayout.requireNothingElse(file);
-        return InterruptGuard.apart(() -> Optional.ofNullable(read(file))).orElse(null);
+        StoreLayout.requireFileOrNothing(file);
+        return InterruptGuard.inFileThread(() -> Optional.ofNullable(read(file))).orElse(null);
     }
 
     private static @Nullable StatePage read(Path file) throws IOException {
@@ -155,8 +160,8 @@ public final class StatePage implements AutoCloseable {
         return Objects.requireNonNullElse(attributes.fileKey(), attributes.creationTime());
     }
 
-    /** True where {@code file} is still the file behind this page. */
-    public boolean isStill(Path file) throws IOException {
+    /** Returns whether {@code file} is still the file of this page. */
+    public boolean isBackedBy(Path file) throws IOException {
         try {
             return identity(attributes(file)).equals(key);
         } catch (NoSuchFileException e) {
@@ -168,7 +173,10 @@ public final class StatePage implements AutoCloseable {
         return writable;
     }
 
-    /** True where the page is still mapped, but its locks can no longer be had: something closed the channel. */
+    /**
+     * Returns whether the channel was closed, so that the page is mapped but its locks are
+     * unavailable.
+     */
     public boolean isLost() {
         return writable && !channel.isOpen();
     }
@@ -185,36 +193,40 @@ public final class StatePage implements AutoCloseable {
         set(word, get(word) + value);
     }
 
-    public boolean exchange(int word, long expected, long value) {
+    public boolean compareAndSet(int word, long expected, long value) {
         return WORDS.compareAndSet((ByteBuffer) page, word, expected, value);
     }
 
-    /** Where the next entry goes, as a location; 0 where nothing says. */
-    public long tail() {
-        return EntryLocation.withoutCheck(get(TAIL));
+    /** Returns the append position as a location, or 0 if it is unknown. */
+    public long appendPosition() {
+        return EntryLocation.withoutCheck(get(APPEND_POSITION));
     }
 
-    /** Units on disk: of what is sealed, and of what is written of the segment at the end. */
+    /**
+     * Returns the units on disk: those of sealed segments and the written part of the last segment.
+     */
     public long diskUnits() {
-        return count(SEALED_UNITS) + EntryLocation.unit(tail());
+        return count(SEALED_UNITS) + EntryLocation.unit(appendPosition());
     }
 
-    /** A count of units; one that rotted is still none below 0 or beyond what there can be. */
+    /** Returns a count of units; a damaged one is clamped to the possible range. */
     public long count(int word) {
-        return Math.clamp(get(word), 0, MOST_UNITS);
+        return Math.clamp(get(word), 0, MAX_UNITS);
     }
 
-    /** The lock under which everything changes; null where another process has it. */
+    /** Tries to acquire the commit lock; returns null if another process holds it. */
     public @Nullable FileLock tryCommitLock() throws IOException {
         return tryLock(COMMIT_REGION);
     }
 
-    /** The same, waited for without a bound. */
+    /** Acquires the commit lock, waiting without a limit. */
     public FileLock commitLock() throws IOException {
         return channel.lock(COMMIT_REGION, 1, false);
     }
 
-    /** The lock of the one process that evicts; null where another has it. */
+    /**
+     * Tries to acquire the lock of the evicting process; returns null if another process holds it.
+     */
     public @Nullable FileLock trySweepLock() throws IOException {
         return tryLock(SWEEP_REGION);
     }
@@ -223,11 +235,11 @@ public final class StatePage implements AutoCloseable {
         try {
             return channel.tryLock(position, 1, false);
         } catch (OverlappingFileLockException e) {
-            return null; // another copy of this class in this process has it
+            return null; // another copy of this class in this process holds it
         }
     }
 
-    /** Lets go of the locks; the page stays mapped until nobody uses it. */
+    /** Releases the locks; the page stays mapped while it is referenced. */
     @Override
     public void close() {
         try {

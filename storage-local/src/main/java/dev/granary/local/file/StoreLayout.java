@@ -15,8 +15,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where things lie in the directory: {@code v2/state} is the page that all processes share, {@code v2/index-<generation>} the table of
- * entries, {@code v2/segments/<number>} what entries are made of. Numbers are hexadecimal. Whatever has another name is not ours.
+ * Names of the files in the directory: {@code v2/state} is the state page,
+ * {@code v2/index-<generation>} the index, {@code v2/segments/<number>} a segment. Numbers are
+ * hexadecimal. Files with other names are foreign.
  */
 public final class StoreLayout {
     private static final String VERSION = "v2";
@@ -44,7 +45,10 @@ public final class StoreLayout {
         return root.resolve(INDEX + Long.toHexString(generation));
     }
 
-    /** The first generation from {@code generation} on whose name nothing has; behind the last comes the first. */
+    /**
+     * Returns the first generation from {@code generation} on whose file name is free; after the
+     * highest one it wraps around.
+     */
     public long freeGeneration(long generation) {
         long free = generation;
         while (free > LAST_GENERATION || Files.exists(index(free), LinkOption.NOFOLLOW_LINKS)) {
@@ -61,13 +65,13 @@ public final class StoreLayout {
         return segments.resolve(Integer.toHexString(number));
     }
 
-    /** The generation of the index in that file; empty where it is none. */
+    /** Returns the generation of an index file, or empty if the name is not that of an index. */
     public static OptionalLong generation(Path file) {
         String name = name(file);
         return name.startsWith(INDEX) ? number(name.substring(INDEX.length())) : OptionalLong.empty();
     }
 
-    /** The number of the segment in that file; empty where it is none. */
+    /** Returns the number of a segment file, or empty if the name is not that of a segment. */
     public static OptionalLong segmentNumber(Path file) {
         OptionalLong number = number(name(file));
         return number.isPresent() && number.getAsLong() > 0 && number.getAsLong() <= EntryLocation.LAST_SEGMENT ? number : OptionalLong.empty();
@@ -90,10 +94,10 @@ public final class StoreLayout {
     }
 
     /**
-     * Refuses what is no file: a directory, a link or a pipe in a file's place is as good as nothing.
+     * Requires a regular file; a directory, a link or a pipe in its place counts as absent.
      *
      * @throws NoSuchFileException if there is no file
-     * @throws IOException if the system does not tell: what it does not show now may be there
+     * @throws IOException if the system reports another error: the file may exist
      */
     static void requireFile(Path file) throws IOException {
         if (!isFile(file)) {
@@ -102,47 +106,50 @@ public final class StoreLayout {
     }
 
     /**
-     * Refuses a directory, a link, a pipe or a device in the place of a file that is opened, or created where there is nothing. To open a
-     * pipe could wait for ever.
+     * Requires a regular file or nothing, before a file is opened or created: opening a pipe could
+     * block for ever.
      *
-     * @throws FileSystemException if there is something else than a file
-     * @throws IOException if the system does not tell
+     * @throws FileSystemException if there is something other than a file
+     * @throws IOException if the system reports another error
      */
-    public static void requireNothingElse(Path file) throws IOException {
-        BasicFileAttributes there = attributes(file);
-        if (there != null && !there.isRegularFile()) {
-            throw new FileSystemException(file.toString(), null, "not a file; remove what is there");
+    public static void requireFileOrNothing(Path file) throws IOException {
+        BasicFileAttributes attributes = attributes(file);
+        if (attributes != null && !attributes.isRegularFile()) {
+            throw new FileSystemException(file.toString(), null, "not a file; remove it");
         }
     }
 
     /**
-     * Refuses a link or whatever else stands in the place of a directory.
+     * Requires a directory or nothing.
      *
-     * @throws FileSystemException if there is something else than a directory
-     * @throws IOException if the system does not tell
+     * @throws FileSystemException if there is something other than a directory
+     * @throws IOException if the system reports another error
      */
     public static void requireDirectoryOrNothing(Path directory) throws IOException {
-        BasicFileAttributes there = attributes(directory);
-        if (there != null && !there.isDirectory()) {
-            throw new FileSystemException(directory.toString(), null, "not a directory; remove what is there");
+        BasicFileAttributes attributes = attributes(directory);
+        if (attributes != null && !attributes.isDirectory()) {
+            throw new FileSystemException(directory.toString(), null, "not a directory; remove it");
         }
     }
 
     /**
-     * True where something has that name, of whatever kind.
+     * Returns whether anything has this name, of whatever kind.
      *
-     * @throws IOException if the system does not tell
+     * @throws IOException if the system reports another error than its absence
      */
-    public static boolean isThere(Path path) throws IOException {
-        return Files.exists(path) || attributes(path) != null; // the first costs a third, but says "no" to every error and dangling link
+    public static boolean exists(Path path) throws IOException {
+        return Files.exists(path) || attributes(path) != null; // the first costs a third, but returns false for every error and dangling link
     }
 
     private static boolean isFile(Path path) throws IOException {
-        BasicFileAttributes there = attributes(path);
-        return there != null && there.isRegularFile();
+        BasicFileAttributes attributes = attributes(path);
+        return attributes != null && attributes.isRegularFile();
     }
 
-    /** Null where nothing has that name. Any other error says nothing of what is there, and must not look like "nothing". */
+    /**
+     * Returns the attributes, or null if nothing has this name. Any other error leaves the presence
+     * unknown, and must not look like absence.
+     */
     private static @Nullable BasicFileAttributes attributes(Path path) throws IOException {
         try {
             return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
@@ -151,41 +158,41 @@ public final class StoreLayout {
         }
     }
 
-    /** Told of a file that has a number. */
+    /** Visitor of numbered files. */
     @FunctionalInterface
     public interface NumberedVisitor {
         void visit(Path file, long number) throws IOException;
     }
 
     /** Visits the files of all indexes. */
-    public void eachIndex(NumberedVisitor visitor) throws IOException {
-        eachNumbered(root, StoreLayout::generation, visitor);
+    public void forEachIndex(NumberedVisitor visitor) throws IOException {
+        forEachNumbered(root, StoreLayout::generation, visitor);
     }
 
     /** Visits the files of all segments. */
-    public void eachSegment(NumberedVisitor visitor) throws IOException {
-        eachNumbered(segments, StoreLayout::segmentNumber, visitor);
+    public void forEachSegment(NumberedVisitor visitor) throws IOException {
+        forEachNumbered(segments, StoreLayout::segmentNumber, visitor);
     }
 
-    private static void eachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
-        each(directory, path -> {
-            OptionalLong known = number.apply(path);
-            if (known.isPresent() && isFile(path)) {
-                visitor.visit(path, known.getAsLong());
+    private static void forEachNumbered(Path directory, Function<Path, OptionalLong> number, NumberedVisitor visitor) throws IOException {
+        forEachChild(directory, path -> {
+            OptionalLong parsed = number.apply(path);
+            if (parsed.isPresent() && isFile(path)) {
+                visitor.visit(path, parsed.getAsLong());
             }
         });
     }
 
-    /** Told of each thing in a directory. */
+    /** Visitor of the children of a directory. */
     @FunctionalInterface
     public interface PathVisitor {
         void visit(Path path) throws IOException;
     }
 
-    /** Visits what lies in {@code directory}; a missing directory, a file or a link holds nothing. */
-    public static void each(Path directory, PathVisitor visitor) throws IOException {
-        BasicFileAttributes there = attributes(directory);
-        if (there == null || !there.isDirectory()) {
+    /** Visits the children of {@code directory}; a missing directory, a file or a link has none. */
+    public static void forEachChild(Path directory, PathVisitor visitor) throws IOException {
+        BasicFileAttributes attributes = attributes(directory);
+        if (attributes == null || !attributes.isDirectory()) {
             return;
         }
         try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
@@ -193,7 +200,7 @@ public final class StoreLayout {
                 visitor.visit(child);
             }
         } catch (NoSuchFileException | NotDirectoryException e) {
-            return; // gone meanwhile
+            return; // removed in the meantime
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }

@@ -1,51 +1,51 @@
 package dev.granary.local.file;
 
-/** The steps of changing the store, roughly in order; tests kill a process after each. */
+/** Steps of the changes of a store, roughly in order; tests kill a process after each. */
 public enum StoreStep {
-    /** The file of a new segment exists; nothing names it. */
+    /** The file of a new segment exists; nothing refers to it. */
     SEGMENT_CREATED,
-    /** New entries go to the new segment; the old one has not been cut to its length. */
-    TAIL_MOVED,
-    /** Room for an entry is taken. */
+    /** New entries go to the new segment; the old one is not yet truncated. */
+    APPEND_POSITION_MOVED,
+    /** Space for an entry is reserved. */
     RESERVED,
     /** Another part of the entry is written. */
     PART_WRITTEN,
     /** The commit lock is held. */
     LOCKED,
-    /** The state says that a change is under way. */
+    /** The state page marks a change in progress. */
     MARKED,
-    /** The state says what the entry will replace; the index does not have the entry. */
+    /** The recovery journal lists the replaced entries; the index does not have the new entry. */
     ANNOUNCED,
     /** The commit point: the index has the entry. */
     ENTERED,
-    /** The counts in the state are right again; the lock is still held. */
+    /** The counts in the state page are correct again; the lock is still held. */
     COUNTED,
-    /** The lock is free. */
+    /** The commit lock is released. */
     COMMITTED,
-    /** A new index is complete; nothing names it. */
+    /** A new index is complete; nothing refers to it. */
     INDEX_WRITTEN,
-    /** The state names the new index; the old one is still there. */
+    /** The state page names the new index; the old file still exists. */
     INDEX_REPLACED,
-    /** Segments that take no new entries are closed. */
+    /** Segments without new entries are closed. */
     CLOSED,
-    /** Some of the entries that must leave have left the index. */
+    /** A batch of evicted entries is removed from the index. */
     EVICTED,
     /** A hole was punched. */
     PUNCHED,
-    /** Entries of a segment were copied and the index leads to the copies. */
+    /** Entries of a segment are copied, and the index has the locations of the copies. */
     MOVED,
-    /** A segment is marked as gone; its file is still there. */
+    /** A segment is marked as gone; its file still exists. */
     MARKED_GONE,
     /** The file of a segment is removed. */
     REMOVED;
 
-    /** Told when a step is done. */
+    /** Listener for completed steps. */
     @FunctionalInterface
     public interface Listener {
-        /** Nobody listens. */
+        /** A listener that does nothing. */
         Listener NONE = step -> {};
 
-        /** The step is done. */
+        /** Called when the step is done. */
         void done(StoreStep step);
     }
 }

@@ -1,4 +1,4 @@
-/** The mapped files of a store: state page, index, segments, and locations in them. */
+/** The mapped files of a store: state page, index and segments. */
 @NullMarked
 package dev.granary.local.file;
 

@@ -4,13 +4,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A wait with a deadline. An interrupt does not shorten it, since an interrupted thread may not touch a file channel; the interrupt is given
- * back when the wait is closed. For one thread.
+ * Wait with a deadline. An interrupt does not shorten it, since an interrupted thread may not use a
+ * file channel; {@link #close()} restores the interrupt. For one thread.
  */
 public final class BoundedWait implements AutoCloseable {
     private final long start = System.nanoTime();
     private final long nanos;
-    private final RemainingTime patience;
+    private final RemainingTime remaining;
     private boolean interrupted;
     private boolean ended;
 
@@ -19,49 +19,52 @@ public final class BoundedWait implements AutoCloseable {
         this(new RemainingTime(nanos));
     }
 
-    /** Begins a wait of at most what is left of {@code patience}, which it is taken from when the wait ends. */
-    public BoundedWait(RemainingTime patience) {
-        this.nanos = patience.left();
-        this.patience = patience;
+    /**
+     * Begins a wait of at most the time left in {@code remaining}, from which its duration is
+     * deducted when it ends.
+     */
+    public BoundedWait(RemainingTime remaining) {
+        this.nanos = remaining.nanos();
+        this.remaining = remaining;
     }
 
-    /** The wait is over, and what follows is not part of it. */
+    /** Ends the measured wait; later time is not deducted. */
     void end() {
         if (!ended) {
             ended = true;
-            patience.spend(System.nanoTime() - start);
+            remaining.deduct(System.nanoTime() - start);
         }
     }
 
-    /** Something that can be waited for. */
+    /** Attempt with a timeout. */
     @FunctionalInterface
     interface Attempt {
-        /** Waits at most so many nanoseconds; returns whether it happened. */
+        /** Waits at most {@code nanos} nanoseconds; returns whether the attempt succeeded. */
         boolean within(long nanos) throws InterruptedException;
     }
 
-    /** Waits for {@code attempt} until the deadline; returns whether it happened. */
+    /** Waits for {@code attempt} until the deadline; returns whether it succeeded. */
     boolean until(Attempt attempt) {
         while (true) {
             try {
                 return attempt.within(Math.max(0, left()));
             } catch (InterruptedException e) {
-                interrupted = true; // and goes on
+                interrupted = true; // and continues to wait
             }
         }
     }
 
-    /** Pauses for a moment, which does not end behind the deadline. */
+    /** Pauses for {@code pauseNanos} nanoseconds, but not beyond the deadline. */
     public void pause(long pauseNanos) {
         LockSupport.parkNanos(Math.clamp(left(), 0, pauseNanos));
-        interrupted |= Thread.interrupted(); // else no pause would pause any more
+        interrupted |= Thread.interrupted(); // otherwise later pauses would return at once
     }
 
     public boolean isOver() {
         return left() <= 0;
     }
 
-    /** How long it has lasted. */
+    /** Returns the duration so far in milliseconds. */
     public long millis() {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
     }

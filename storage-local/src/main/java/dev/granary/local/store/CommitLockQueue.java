@@ -9,24 +9,25 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to the commit lock: threads of this process queue in the order in which they came, and the first of them asks for the lock that
- * processes share. Thread-safe.
+ * Queue for the commit lock. Threads of this process are queued in order of arrival, and the first
+ * of them requests the lock that processes share. Thread-safe.
  *
- * <p>It asks a few times, since the lock is mostly held for microseconds, and then has a {@link CommitLockRequest} wait: 64 processes that ask again
- * and again would leave no processor to the one that has the lock.
+ * <p>The lock is mostly held for microseconds, so it is tried a few times before a
+ * {@link CommitLockRequest} waits for it. With 64 processes, further polling would starve the
+ * lock's holder of processor time.
  */
 public final class CommitLockQueue {
     private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(160);
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long NOWHERE = Long.MIN_VALUE;
+    private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long NEVER = Long.MIN_VALUE;
 
     private final ReentrantLock turn = new ReentrantLock(true);
     private final AtomicLong turns = new AtomicLong();
-    private @Nullable CommitLockRequest request; // guarded by the turn
-    private volatile long standsAt = NOWHERE; // the count of changes at which a holder was seen to stand still
+    private @Nullable CommitLockRequest request; // guarded by turn
+    private volatile long stalledAt = NEVER; // count of changes at which a holder was found stalled
 
-    /** The lock could not be had in time. */
+    /** Thrown if the lock was not acquired in time. */
     public static final class BusyException extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -35,7 +36,7 @@ public final class CommitLockQueue {
         }
     }
 
-    /** A turn of this process's threads; over when it is closed. */
+    /** Turn of a thread of this process; it ends when it is closed. */
     interface Turn extends AutoCloseable {
         @Override
         void close();
@@ -44,13 +45,13 @@ public final class CommitLockQueue {
     /**
      * Waits for the turn of the calling thread.
      *
-     * @throws BusyException if it does not come within {@code wait}
+     * @throws BusyException if the turn does not come within {@code wait}
      */
-    Turn enter(BoundedWait wait) throws BusyException {
+    Turn awaitTurn(BoundedWait wait) throws BusyException {
         long before = turns.get();
         if (!wait.until(nanos -> turn.tryLock(nanos, TimeUnit.NANOSECONDS))) {
-            throw new BusyException("the local store is busy: within " + wait.millis() + " ms " + (turns.get() - before)
-                    + " changes of this process ended, and this one had no turn");
+            throw new BusyException("the local store is busy: " + (turns.get() - before) + " changes of this process ended within "
+                    + wait.millis() + " ms, but this change got no turn");
         }
         return () -> {
             turns.incrementAndGet();
@@ -59,24 +60,26 @@ public final class CommitLockQueue {
     }
 
     /**
-     * Waits for the lock that processes share; for who has the turn. Counts the change.
+     * Waits for the lock that processes share, and counts the change. The caller must hold the
+     * turn.
      *
-     * @param wait until when
-     * @param stillNanos for how long a holder may stand still: then this wait is over, and those who come later have none
-     * @throws BusyException if the lock cannot be had in time
+     * @param wait wait with the caller's deadline
+     * @param stallNanos time in nanoseconds after which a holder without progress counts as
+     *     stalled; this wait then ends, and later callers do not wait
+     * @throws BusyException if the lock is not acquired in time
      */
-    FileLock lock(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
+    FileLock lock(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
         FileLock lock = tryLock(state);
-        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownToStandStill(state); pause *= 2) {
+        for (long pause = SHORTEST_PAUSE_NANOS; lock == null && pause <= LONGEST_PAUSE_NANOS && !isKnownStalled(state); pause *= 2) {
             wait.pause(pause);
             lock = tryLock(state);
         }
-        return counted(state, lock == null ? request(state, wait, stillNanos) : lock);
+        return countChange(state, lock == null ? request(state, wait, stallNanos) : lock);
     }
 
-    private FileLock counted(StatePage state, FileLock lock) {
+    private FileLock countChange(StatePage state, FileLock lock) {
         state.add(StatePage.CHANGES, 1);
-        standsAt = NOWHERE;
+        stalledAt = NEVER;
         return lock;
     }
 
@@ -85,41 +88,41 @@ public final class CommitLockQueue {
         return open != null && open.isFor(state) ? null : state.tryCommitLock();
     }
 
-    private boolean isKnownToStandStill(StatePage state) {
-        return state.get(StatePage.CHANGES) == standsAt;
+    private boolean isKnownStalled(StatePage state) {
+        return state.get(StatePage.CHANGES) == stalledAt;
     }
 
-    private FileLock request(StatePage state, BoundedWait wait, long stillNanos) throws IOException {
-        if (isKnownToStandStill(state)) {
-            throw new BusyException("another process has the lock of the local store and stands still");
+    private FileLock request(StatePage state, BoundedWait wait, long stallNanos) throws IOException {
+        if (isKnownStalled(state)) {
+            throw new BusyException("another process holds the lock of the local store without progress");
         }
-        CommitLockRequest asked = requestFor(state);
+        CommitLockRequest pending = requestFor(state);
         long first = state.get(StatePage.CHANGES);
-        LockHolderWatch watch = new LockHolderWatch(first, System.nanoTime(), stillNanos);
+        LockHolderWatch watch = new LockHolderWatch(first, System.nanoTime(), stallNanos);
         while (true) {
-            boolean done = wait.until(nanos -> asked.await(Math.min(nanos, LOOK_NANOS)));
+            boolean done = wait.until(nanos -> pending.await(Math.min(nanos, POLL_NANOS)));
             long now = state.get(StatePage.CHANGES);
-            watch.look(now, System.nanoTime());
-            boolean stands = watch.hasStood(wait);
-            FileLock lock = done || stands || wait.isOver() ? asked.take() : null;
+            watch.observe(now, System.nanoTime());
+            boolean stalled = watch.isStalled(wait);
+            FileLock lock = done || stalled || wait.isOver() ? pending.take() : null;
             if (lock != null) {
                 return lock;
             }
-            if (stands) {
-                standsAt = now;
-                throw new BusyException("another process has had the lock of the local store for "
-                        + TimeUnit.NANOSECONDS.toMillis(watch.stillNanos()) + " ms and stands still");
+            if (stalled) {
+                stalledAt = now;
+                throw new BusyException("another process has held the lock of the local store for "
+                        + TimeUnit.NANOSECONDS.toMillis(watch.stallNanos()) + " ms without progress");
             }
             if (wait.isOver()) {
-                throw new BusyException("the local store is busy: within " + wait.millis() + " ms other processes began " + (now - first)
-                        + " changes, and this one had no turn");
+                throw new BusyException("the local store is busy: other processes began " + (now - first) + " changes within "
+                        + wait.millis() + " ms, but this change got no turn");
             }
         }
     }
 
     private CommitLockRequest requestFor(StatePage state) {
         CommitLockRequest open = request;
-        if (open == null || !open.isFor(state) || !open.want()) {
+        if (open == null || !open.isFor(state) || !open.markWanted()) {
             open = CommitLockRequest.begin(state);
             request = open;
         }

@@ -10,16 +10,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A blocking request for the commit lock, made by a thread of its own, since Java bounds no such request in time. The system wakes the
- * requests of all processes in the order in which they came, and they cost nothing meanwhile. A request cannot be taken back: when nobody
- * wants the lock any more, it is let go as soon as it comes. Thread-safe.
+ * Blocking request for the commit lock in a thread of its own, since Java has no such request with
+ * a timeout. The system grants the requests of all processes in order of arrival, and waiting costs
+ * nothing. A request cannot be cancelled: if it is no longer wanted, the lock is released as soon
+ * as it is granted. Thread-safe.
  */
 final class CommitLockRequest {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final StatePage state;
     private final CountDownLatch done = new CountDownLatch(1);
-    private @Nullable FileLock lock; // guarded by this, as all that follows
+    private @Nullable FileLock lock; // guarded by this, as are the following fields
     private @Nullable Throwable failure;
     private boolean wanted = true;
 
@@ -33,56 +34,59 @@ final class CommitLockRequest {
         return request;
     }
 
-    /** True where it is under way, for the lock of that state. */
-    synchronized boolean isFor(StatePage asked) {
-        return state == asked && done.getCount() > 0;
+    /** Returns whether the request is in progress for the lock of this state page. */
+    synchronized boolean isFor(StatePage candidate) {
+        return state == candidate && done.getCount() > 0;
     }
 
-    /** Has the lock wait for the caller when it comes; false where the request is over. */
-    synchronized boolean want() {
+    /** Marks the lock as wanted; returns false if the request has ended. */
+    synchronized boolean markWanted() {
         wanted = true;
         return done.getCount() > 0;
     }
 
-    /** Waits for the end of the request; returns whether it came. */
+    /**
+     * Waits at most {@code nanos} nanoseconds for the end of the request; returns whether it ended.
+     */
     boolean await(long nanos) throws InterruptedException {
         return done.await(nanos, TimeUnit.NANOSECONDS);
     }
 
     /**
-     * The lock, which is the caller's from now on; null where it has not come, and then nobody wants it before {@link #want()}.
+     * Returns the lock, which the caller then owns. Returns null if it is not granted yet; the
+     * request is then unwanted until {@link #markWanted()}.
      *
      * @throws IOException if the request failed
      */
     synchronized @Nullable FileLock take() throws IOException {
         Throwable thrown = failure;
         if (thrown != null) {
-            throw new IOException("the lock of the local store cannot be had: " + thrown, thrown);
+            throw new IOException("the lock of the local store cannot be acquired: " + thrown, thrown);
         }
-        FileLock taken = lock;
+        FileLock granted = lock;
         lock = null;
         wanted = false;
-        return taken;
+        return granted;
     }
 
     private void run() {
         try {
-            FileLock got = ask();
-            while (got == null && isWanted()) {
+            FileLock acquired = acquire();
+            while (acquired == null && isWanted()) {
                 LockSupport.parkNanos(PAUSE_NANOS);
-                got = ask();
+                acquired = acquire();
             }
-            accept(got);
+            accept(acquired);
         } catch (IOException | RuntimeException | Error e) {
             fail(e);
         }
     }
 
-    private @Nullable FileLock ask() throws IOException {
+    private @Nullable FileLock acquire() throws IOException {
         try {
             return state.commitLock();
         } catch (OverlappingFileLockException e) {
-            return null; // another copy of this class in this process has it
+            return null; // another copy of this class in this process holds it
         }
     }
 
@@ -90,12 +94,12 @@ final class CommitLockRequest {
         return wanted;
     }
 
-    private synchronized void accept(@Nullable FileLock got) throws IOException {
+    private synchronized void accept(@Nullable FileLock acquired) throws IOException {
         try {
             if (wanted) {
-                lock = got;
-            } else if (got != null) {
-                got.close();
+                lock = acquired;
+            } else if (acquired != null) {
+                acquired.close();
             }
         } finally {
             done.countDown();

@@ -25,45 +25,47 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds and reads entries: from the index to a verified copy, without a lock. What changes meanwhile shows as something that does not verify,
- * and is then looked up again. Thread-safe.
+ * Reader of entries: from the index to a verified copy, without a lock. An entry that changes
+ * during the read fails the verification and is looked up again. Thread-safe.
  */
 public final class EntryReader {
     private static final int ATTEMPTS = 4;
-    private static final int MICROS = 1000; // in a millisecond
+    private static final int MICROS_PER_MILLI = 1000; // in a millisecond
     private static final int PREFIX_BYTES = 16 << 10;
-    private static final LoadResult.Damaged GONE = new LoadResult.Damaged(DamageKind.TRUNCATED, "the segment that it lay in is gone");
-    private static final LoadResult.Damaged CUT = new LoadResult.Damaged(DamageKind.TRUNCATED, "the segment was cut while it was read");
-    private static final LoadResult.Damaged NOWHERE = new LoadResult.Damaged(DamageKind.CORRUPT, "the index leads nowhere");
+    private static final LoadResult.Damaged MISSING = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
+    private static final LoadResult.Damaged TRUNCATED_SEGMENT = new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment was truncated while it was read");
+    private static final LoadResult.Damaged INVALID_LOCATION = new LoadResult.Damaged(DamageKind.CORRUPT, "its location in the index is invalid");
 
-    private final Function<Id, Sha256> naming;
+    private final Function<Id, Sha256> hashing;
 
-    public EntryReader(Function<Id, Sha256> naming) {
-        this.naming = naming;
+    public EntryReader(Function<Id, Sha256> hashing) {
+        this.hashing = hashing;
     }
 
     /**
-     * What was found for an id.
+     * Result of a lookup in the index.
      *
-     * @param index where it was found
-     * @param slot in which slot; -1 where it was not
-     * @param location where it lies
-     * @param result what was read there
+     * @param index the index of the slot, or null if nothing was found
+     * @param slot the slot, or -1 if nothing was found
+     * @param location the location of the entry
+     * @param result the outcome of reading that location
      */
-    public record Place(@Nullable EntryIndex index, int slot, long location, LoadResult result) {
-        public static final Place NONE = new Place(null, -1, 0, LoadResult.ABSENT);
+    public record LocatedEntry(@Nullable EntryIndex index, int slot, long location, LoadResult result) {
+        public static final LocatedEntry NONE = new LocatedEntry(null, -1, 0, LoadResult.ABSENT);
     }
 
     long tag(Id id) {
-        return EntryIndex.tag(naming.apply(id).prefix());
+        return EntryIndex.tag(hashing.apply(id).prefix());
     }
 
     /**
-     * Looks an entry up, into {@code memory}; null stands for memory that the garbage collector gives back. Other ids with the same mark are passed over. Of several damaged places, the first.
+     * Looks an entry up, into {@code memory}, or into memory that the garbage collector frees if it
+     * is null. Entries of other ids with the same tag are passed over. If several slots have
+     * damaged entries, the first one is returned.
      *
      * @throws IOException if the store cannot be read
      */
-    public Place find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
+    public LocatedEntry find(OpenStoreFiles files, Id id, @Nullable Arena memory) throws IOException {
         return find(files, tag(id), files.index(), memory, bytes -> EntryFormat.decode(bytes, id, VerificationLevel.CHECKSUMS),
                 damaged -> damaged.damage() != DamageKind.WRONG_KEY, id);
     }
@@ -72,68 +74,74 @@ public final class EntryReader {
         LoadResult decode(MemorySegment bytes);
     }
 
-    private Place find(OpenStoreFiles files, long tag, EntryIndex first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isMine,
+    private LocatedEntry find(OpenStoreFiles files, long tag, EntryIndex first, @Nullable Arena memory, Decoder decoder, Predicate<LoadResult.Damaged> isOfId,
             @Nullable Id id) throws IOException {
         EntryIndex index = first;
         for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
             long replacements = files.state().get(StatePage.REPLACEMENTS);
-            Place damaged = Place.NONE;
+            LocatedEntry damaged = LocatedEntry.NONE;
             boolean changed = false;
             for (int probe = index.next(tag, 0); probe >= 0 && !changed; probe = index.next(tag, probe + 1)) {
                 int slot = index.slot(tag, probe);
                 long location = index.location(slot);
                 LoadResult result = location == 0 ? LoadResult.ABSENT : read(files, location, index.units(slot), memory, decoder);
                 if (result instanceof LoadResult.Hit) {
-                    return new Place(index, slot, location, result);
+                    return new LocatedEntry(index, slot, location, result);
                 }
                 changed = index.location(slot) != location || index.tagOf(slot) != tag || files.index() != index;
                 if (!changed && result instanceof LoadResult.Damaged bad && damaged.slot() < 0
-                        && (isMine.test(bad) || !isAnothers(files, index, slot, id, memory))) {
-                    damaged = new Place(index, slot, location, result);
+                        && (isOfId.test(bad) || !isOfAnotherId(files, index, slot, id, memory))) {
+                    damaged = new LocatedEntry(index, slot, location, result);
                 }
             }
             if (!changed && (damaged.slot() >= 0 || files.state().get(StatePage.REPLACEMENTS) == replacements)) {
-                return damaged; // else what was looked for may have gone to a slot that the probe had passed
+                return damaged; // otherwise the entry may have moved to a slot that the probe had passed
             }
             index = files.index();
         }
-        return Place.NONE; // changed each time: it is not there now
+        return LocatedEntry.NONE; // changed at each attempt: not present now
     }
 
-    /** Reads what lies at a location and has it judged. */
+    /** Reads the bytes at a location and decodes them. */
     private static LoadResult read(OpenStoreFiles files, long location, long units, @Nullable Arena memory, Decoder decoder) throws IOException {
         if (!EntryLocation.isLocation(location)) {
-            return NOWHERE;
+            return INVALID_LOCATION;
         }
         SegmentFile segment;
         try {
             segment = files.segments().get(EntryLocation.segment(location));
         } catch (NoSuchFileException e) {
-            return GONE;
+            return MISSING;
         }
         long offset = EntryLocation.offset(location);
         try {
             return decoder.decode(segment.copy(offset, length(segment, offset, units), memory));
         } catch (SegmentFile.CutException e) {
-            files.segments().drop(segment); // a sweep cuts off what left the index; whatever else is left is to be mapped anew
-            return CUT;
+            files.segments().drop(segment); // a sweep truncates removed entries; the rest of the segment must be mapped anew
+            return TRUNCATED_SEGMENT;
         }
     }
 
-    /** The entry's own word for its length where it fits the index, else what the index says: the decoder finds the difference. */
+    /**
+     * Returns the length that the entry states if it matches the index, otherwise the length in the
+     * index: the decoder detects the difference.
+     */
     private static long length(SegmentFile segment, long offset, long units) {
         long stated = segment.statedLength(offset);
         return stated > 0 && EntryLocation.units(stated) == units ? stated : Math.min(units * EntryLocation.UNIT, EntryFormat.MAX_BYTES);
     }
 
-    /** True where the slot has a sound entry of another id, which has the same mark by right. */
-    boolean isAnothers(OpenStoreFiles files, EntryIndex index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
+    /** Returns whether the slot has a sound entry of another id with the same tag. */
+    boolean isOfAnotherId(OpenStoreFiles files, EntryIndex index, int slot, @Nullable Id id, @Nullable Arena memory) throws IOException {
         return read(files, index.location(slot), index.units(slot), memory, EntryReader::decode) instanceof LoadResult.Hit other
                 && tag(other.entry().id()) == index.tagOf(slot) && !Objects.equals(other.entry().id(), id);
     }
 
-    /** False where what lies at the slot's location is no entry with the slot's mark. Another version's entry is one, as far as can be told. */
-    public boolean isItsOwn(OpenStoreFiles files, EntryIndex index, int slot) {
+    /**
+     * Returns whether the slot's location has an entry with the slot's tag. An entry of another
+     * version counts as one.
+     */
+    public boolean matchesSlot(OpenStoreFiles files, EntryIndex index, int slot) {
         try (Arena memory = Arena.ofConfined()) {
             return switch (read(files, index.location(slot), index.units(slot), memory, EntryReader::decode)) {
                 case LoadResult.Hit hit -> tag(hit.entry().id()) == index.tagOf(slot);
@@ -141,7 +149,7 @@ public final class EntryReader {
                 case LoadResult.Absent _, LoadResult.Unavailable _ -> true;
             };
         } catch (IOException e) {
-            return true; // cannot be told
+            return true; // unknown
         }
     }
 
@@ -149,8 +157,8 @@ public final class EntryReader {
         return EntryFormat.decode(bytes, VerificationLevel.CHECKSUMS);
     }
 
-    /** Reads an entry by its name. */
-    public Place find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
+    /** Looks a listed entry up. */
+    public LocatedEntry find(OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory) throws IOException {
         return find(files, EntryIndex.tag(listed.hash().prefix()), files.index(), memory, bytes -> {
             LoadResult result = decode(bytes);
             return result instanceof LoadResult.Hit hit && !isListed(hit.entry().id(), listed)
@@ -159,18 +167,24 @@ public final class EntryReader {
         }, damaged -> damaged.damage() != DamageKind.WRONG_KEY, null);
     }
 
-    /** True where a place still has what was listed: as long, and not used since. */
-    public static boolean isStill(OpenStoreFiles files, Place place, EntryCatalog.Listed listed) throws IOException {
-        EntryIndex index = place.index();
-        return index != null && index.usedMicros(place.slot()) / MICROS == listed.lastUsedMillis()
-                && lengthAt(files, place.location(), index.units(place.slot())) == listed.bytes();
+    /**
+     * Returns whether the located entry is still the listed one: of the same length, and not used
+     * since.
+     */
+    public static boolean isUnchanged(OpenStoreFiles files, LocatedEntry located, EntryCatalog.Listed listed) throws IOException {
+        EntryIndex index = located.index();
+        return index != null && index.usedMicros(located.slot()) / MICROS_PER_MILLI == listed.lastUsedMillis()
+                && lengthAt(files, located.location(), index.units(located.slot())) == listed.bytes();
     }
 
     private boolean isListed(Id id, EntryCatalog.Listed listed) {
-        return naming.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
+        return hashing.apply(id).equals(listed.hash()) && id.target().path().equals(listed.namespace());
     }
 
-    /** Hands over every entry of the index; for one whose key cannot be read, with the part of the name that the index knows. */
+    /**
+     * Passes every entry of the index to {@code visitor}. An entry with an unreadable key has the
+     * part of its digest that the index contains.
+     */
     public void list(OpenStoreFiles files, Consumer<EntryCatalog.Listed> visitor) throws IOException {
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
@@ -182,8 +196,8 @@ public final class EntryReader {
                 if (index.location(slot) == location) {
                     visitor.accept(new EntryCatalog.Listed(
                             id.map(known -> known.target().path()).orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
-                            id.map(naming).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
-                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS));
+                            id.map(hashing).filter(hash -> EntryIndex.tag(hash.prefix()) == tag).orElseGet(() -> withPrefix(tag)),
+                            lengthAt(files, location, units), index.usedMicros(slot) / MICROS_PER_MILLI));
                 }
             }
         }

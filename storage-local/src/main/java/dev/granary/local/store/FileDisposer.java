@@ -14,20 +14,22 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * The one place that removes, cuts or empties files of the store. It asks the state that the directory has now, under the commit lock, before
- * anything goes: a plan that another state, or another index, was the basis of is worth nothing. {@code docs/deletions.md} lists each act.
+ * The only class that removes, truncates or empties files of the store. It first checks the
+ * directory's current state page, under the commit lock: a plan for another state page or index is
+ * void. {@code docs/deletions.md} lists each act.
  *
- * <p>A confirmed plan stays right without the lock: a closed segment takes no entry any more, and its number is not given to another one.
+ * <p>A confirmed plan stays valid without the lock: a closed segment takes no entries, and its
+ * number is not reused.
  */
 public final class FileDisposer {
     private final SegmentStore store;
 
-    /** The directory has another store than the one that was to be cleared. */
+    /** Thrown if the directory has another store than the one of the plan. */
     public static final class StaleException extends IOException {
         private static final long serialVersionUID = 1;
 
         StaleException() {
-            super("the store was replaced while room was given back");
+            super("the store was replaced while its space was reclaimed");
         }
     }
 
@@ -35,18 +37,21 @@ public final class FileDisposer {
         this.store = store;
     }
 
-    /** True where every entry that the index has in one of these segments is in {@code snapshot} too, and they are closed. */
+    /**
+     * Returns whether these segments are closed and {@code snapshot} has every entry that the index
+     * has in them.
+     */
     public boolean confirms(OpenStoreFiles basis, IndexSnapshot snapshot, List<SegmentFile> closed) throws IOException {
         return store.change(locked -> isBasis(locked, basis) && areClosed(locked, closed) && covers(locked.index(), snapshot, closed));
     }
 
-    /** True where the index has no entry in that segment any more, and it is closed. */
+    /** Returns whether the segment is closed and the index has no entry in it. */
     public boolean confirmsEmpty(OpenStoreFiles basis, SegmentFile segment) throws IOException {
         return store.change(locked -> isBasis(locked, basis) && areClosed(locked, List.of(segment))
-                && locked.index().endIn(segment.number()) == 0);
+                && locked.index().endOf(segment.number()) == 0);
     }
 
-    /** Marks a segment as gone that was confirmed to be empty, so that others let it go. */
+    /** Marks a segment that was confirmed to be empty as gone, so that other processes close it. */
     public void markGone(OpenStoreFiles basis, SegmentFile segment) throws IOException {
         requireBasis(basis);
         segment.setPhase(SegmentFile.Phase.GONE);
@@ -58,7 +63,7 @@ public final class FileDisposer {
         Files.deleteIfExists(segment.file());
     }
 
-    /** Gives all but the header of a segment that is marked as gone back to the disk. */
+    /** Reclaims all but the header of a segment that is marked as gone. */
     public void empty(OpenStoreFiles basis, SegmentFile segment, long length) throws IOException {
         requireBasis(basis);
         SegmentHoles.punchAll(segment, length);
@@ -70,26 +75,32 @@ public final class FileDisposer {
         holes.punch(segment, store.steps());
     }
 
-    /** Cuts off what lies behind the last entry of a confirmed plan. */
+    /** Truncates a segment after the last entry of a confirmed plan. */
     public void cut(OpenStoreFiles basis, SegmentFile segment, long length) throws IOException {
         requireBasis(basis);
         segment.cut(length);
     }
 
-    /** Cuts the segment that was the last one to its end, unless the index has an entry behind that: then the end was a wrong one. Under the lock. */
+    /**
+     * Truncates the former last segment at its end, unless the index has an entry beyond it: then
+     * the end was wrong. Under the commit lock.
+     */
     static void cutLast(OpenStoreFiles locked, SegmentFile segment, long end) throws IOException {
-        if (locked.index().endIn(segment.number()) * EntryLocation.UNIT < end + EntryLocation.UNIT) {
+        if (locked.index().endOf(segment.number()) * EntryLocation.UNIT < end + EntryLocation.UNIT) {
             segment.cut(end);
         }
     }
 
-    /** Removes the indexes of all generations but the present, if that one is there. Under the commit lock. */
+    /**
+     * Removes the indexes of all other generations if the current one exists. Under the commit
+     * lock.
+     */
     public static void removeOtherIndexes(OpenStoreFiles locked) throws IOException {
         long present = locked.state().get(StatePage.GENERATION);
         if (!Files.isRegularFile(locked.layout().index(present), LinkOption.NOFOLLOW_LINKS)) {
-            return; // what is left may be all there is
+            return; // the remaining index may be the only one
         }
-        locked.layout().eachIndex((file, generation) -> {
+        locked.layout().forEachIndex((file, generation) -> {
             if (generation != present) {
                 Files.deleteIfExists(file);
             }
@@ -104,11 +115,11 @@ public final class FileDisposer {
     }
 
     private static boolean isBasis(OpenStoreFiles now, OpenStoreFiles basis) throws IOException {
-        return now == basis && now.state().isStill(now.layout().state());
+        return now == basis && now.state().isBackedBy(now.layout().state());
     }
 
     private static boolean areClosed(OpenStoreFiles locked, List<SegmentFile> segments) {
-        int last = EntryLocation.segment(locked.state().tail());
+        int last = EntryLocation.segment(locked.state().appendPosition());
         return segments.stream().allMatch(each -> each.number() != last && each.phase() != SegmentFile.Phase.OPEN);
     }
 

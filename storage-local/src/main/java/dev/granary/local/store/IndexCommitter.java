@@ -22,42 +22,43 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes which entries there are: enters one that was written, takes one out, takes all out. Each is one change of the index under the
- * commit lock. Thread-safe.
+ * Committer of changes to the set of entries: commits written entries, removes one, removes all.
+ * Each is one change of the index under the commit lock. Thread-safe.
  */
 public final class IndexCommitter {
     private static final int ATTEMPTS = 5;
-    private static final int MICROS = 1_000_000;
+    private static final int MICROS_PER_SECOND = 1_000_000;
 
     private final SegmentStore store;
-    private final EntryReader shelf;
+    private final EntryReader reader;
     private final SegmentAppender appender;
 
-    public IndexCommitter(SegmentStore store, EntryReader shelf) {
+    public IndexCommitter(SegmentStore store, EntryReader reader) {
         this.store = store;
-        this.shelf = shelf;
+        this.reader = reader;
         this.appender = new SegmentAppender(store);
     }
 
-    /** An entry on its way into the store: first written, then entered. For one thread. */
-    public static final class Fresh {
+    /** Entry that is being stored: first written, then committed. For one thread. */
+    public static final class PendingEntry {
         private final Entry entry;
         private final List<MemorySegment> parts;
-        private final boolean heals;
+        private final boolean replacesDamaged;
         private final long length;
-        private SegmentAppender.@Nullable Written written; // null where it must be written again
-        private boolean entered;
+        private SegmentAppender.@Nullable Written written; // null if it must be written again
+        private boolean committed;
 
         /**
-         * An entry that is not there.
+         * Creates a pending entry for an entry that the store lacks.
          *
-         * @param parts the entry encoded
-         * @param heals whether it will replace a damaged one
+         * @param entry the entry
+         * @param parts the encoded entry
+         * @param replacesDamaged whether it will replace a damaged entry
          */
-        public Fresh(Entry entry, List<MemorySegment> parts, boolean heals) {
+        public PendingEntry(Entry entry, List<MemorySegment> parts, boolean replacesDamaged) {
             this.entry = entry;
             this.parts = parts;
-            this.heals = heals;
+            this.replacesDamaged = replacesDamaged;
             this.length = parts.stream().mapToLong(MemorySegment::byteSize).sum();
         }
 
@@ -65,54 +66,57 @@ public final class IndexCommitter {
             return entry;
         }
 
-        public boolean heals() {
-            return heals;
+        public boolean replacesDamaged() {
+            return replacesDamaged;
         }
 
         public long length() {
             return length;
         }
 
-        public boolean isEntered() {
-            return entered;
+        public boolean isCommitted() {
+            return committed;
         }
     }
 
-    /** Writes an entry; it is there for nobody before it is entered. */
-    public void write(Fresh fresh, long capacity) throws IOException {
-        SegmentAppender.Written written = appender.append(fresh.parts, fresh.length, capacity);
-        fresh.written = written.location() == 0 ? null : written;
+    /** Writes an entry, which stays invisible until it is committed. */
+    public void write(PendingEntry pending, long capacity) throws IOException {
+        SegmentAppender.Written written = appender.append(pending.parts, pending.length, capacity);
+        pending.written = written.location() == 0 ? null : written;
     }
 
     /**
-     * Enters what was written, all with one change; whatever else the index has for their ids leaves with it. Where this throws, some may have
-     * been entered.
+     * Commits written entries with one change; other entries of their ids are removed with it. If
+     * this method throws, some may have been committed.
      */
-    public void enter(List<Fresh> all, long capacity, long nowMicros) throws IOException {
-        List<Fresh> left = all;
-        for (int attempt = 1; !left.isEmpty(); attempt++) {
-            for (Fresh fresh : left) {
-                if (fresh.written == null) { // its segment was removed
-                    write(fresh, capacity);
+    public void commit(List<PendingEntry> all, long capacity, long nowMicros) throws IOException {
+        List<PendingEntry> remaining = all;
+        for (int attempt = 1; !remaining.isEmpty(); attempt++) {
+            for (PendingEntry pending : remaining) {
+                if (pending.written == null) { // its segment was removed
+                    write(pending, capacity);
                 }
             }
-            List<Fresh> entering = left;
+            List<PendingEntry> batch = remaining;
             store.change(files -> {
                 OpenSegments open = new OpenSegments(files);
-                for (Fresh fresh : entering) {
-                    enter(files, open, fresh, nowMicros);
+                for (PendingEntry pending : batch) {
+                    commitOne(files, open, pending, nowMicros);
                 }
                 return true;
             });
             store.steps().done(StoreStep.COMMITTED);
-            left = left.stream().filter(fresh -> !fresh.entered).toList();
-            if (!left.isEmpty() && attempt == ATTEMPTS) {
-                throw new IOException("each time an entry was written its segment was removed");
+            remaining = remaining.stream().filter(pending -> !pending.committed).toList();
+            if (!remaining.isEmpty() && attempt == ATTEMPTS) {
+                throw new IOException("the segment of an entry was removed at each of " + ATTEMPTS + " attempts to write it");
             }
         }
     }
 
-    /** Which segments entries may be committed in, asked once each: only who has the lock closes one. */
+    /**
+     * Cache of the segments that take entries, checked once each: only the holder of the lock
+     * closes a segment.
+     */
     private static final class OpenSegments {
         private final OpenStoreFiles files;
         private final Map<Integer, Boolean> known = new HashMap<>();
@@ -122,72 +126,78 @@ public final class IndexCommitter {
         }
 
         boolean has(long location) throws IOException {
-            Boolean seen = known.get(EntryLocation.segment(location));
-            if (seen == null) {
-                seen = isOpen(files, location);
-                known.put(EntryLocation.segment(location), seen);
+            Boolean cached = known.get(EntryLocation.segment(location));
+            if (cached == null) {
+                cached = isOpen(files, location);
+                known.put(EntryLocation.segment(location), cached);
             }
-            return seen;
+            return cached;
         }
     }
 
-    private void enter(OpenStoreFiles files, OpenSegments open, Fresh fresh, long nowMicros) throws IOException {
-        SegmentAppender.Written written = fresh.written;
+    private void commitOne(OpenStoreFiles files, OpenSegments open, PendingEntry pending, long nowMicros) throws IOException {
+        SegmentAppender.Written written = pending.written;
         if (written != null && files == written.files() && open.has(written.location())) {
-            enter(files, fresh.entry.id(), written.location(), EntryLocation.units(fresh.length), nowMicros);
-            fresh.entered = true;
+            insert(files, pending.entry.id(), written.location(), EntryLocation.units(pending.length), nowMicros);
+            pending.committed = true;
         } else {
-            fresh.written = null; // a sweep closed the segment meanwhile, or somebody removed it
+            pending.written = null; // a sweep closed the segment in the meantime, or its file was removed
         }
     }
 
-    private void enter(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
+    private void insert(OpenStoreFiles files, Id id, long location, long units, long nowMicros) throws IOException {
         StatePage state = files.state();
-        EntryIndex index = roomy(files, nowMicros);
+        EntryIndex index = indexWithRoom(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
-        announce(state, index, location, shelf.tag(id), replaced);
+        writeJournal(state, index, location, reader.tag(id), replaced);
         store.steps().done(StoreStep.ANNOUNCED);
-        int fresh = index.insert(shelf.tag(id), location, units, Math.min(nowMicros / MICROS, 0xffff_ffffL), nowMicros);
-        if (fresh < 0) {
+        int newSlots = index.insert(reader.tag(id), location, units, Math.min(nowMicros / MICROS_PER_SECOND, 0xffff_ffffL), nowMicros);
+        if (newSlots < 0) {
             throw new IOException("the index has no room for another entry");
         }
         store.steps().done(StoreStep.ENTERED);
-        state.add(StatePage.OCCUPIED_SLOTS, fresh);
+        state.add(StatePage.OCCUPIED_SLOTS, newSlots);
         state.add(StatePage.LIVE_ENTRIES, 1);
         state.add(StatePage.LIVE_UNITS, units);
         if (!replaced.isEmpty()) {
-            state.add(StatePage.REPLACEMENTS, 1); // the new entry may lie where a look-up's probe has passed
+            state.add(StatePage.REPLACEMENTS, 1); // the new entry may be in a slot that a lookup's probe has passed
         }
         for (int slot : replaced) {
-            remove(state, index, slot);
+            removeSlot(state, index, slot);
         }
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
         store.steps().done(StoreStep.COUNTED);
     }
 
-    /** Writes down what will leave, since both are in the index for a moment. */
-    private static void announce(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
-        for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
-            state.set(StatePage.REPLACED + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
+    /** Writes the recovery journal, since old and new entry are both in the index for a moment. */
+    private static void writeJournal(StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
+        for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
+            state.set(StatePage.COMMIT_REPLACES + i * Long.BYTES, i < replaced.size() ? index.location(replaced.get(i)) : 0);
         }
-        state.set(StatePage.ENTERING_TAG, tag);
-        state.set(StatePage.ENTERING, location);
+        state.set(StatePage.COMMIT_TAG, tag);
+        state.set(StatePage.COMMIT_LOCATION, location);
     }
 
-    /** Takes out what a process had replaced that died before it could. Under the commit lock; leaves the counts to be counted again. */
+    /**
+     * Removes the replaced entries of a process that died before it removed them. Under the commit
+     * lock; the counts must be recounted afterwards.
+     */
     static void finish(OpenStoreFiles files) throws IOException {
         StatePage state = files.state();
-        long tag = state.get(StatePage.ENTERING_TAG);
-        if (state.get(StatePage.ENTERING) != 0 && files.index().find(tag, state.get(StatePage.ENTERING)) >= 0) {
+        long tag = state.get(StatePage.COMMIT_TAG);
+        if (state.get(StatePage.COMMIT_LOCATION) != 0 && files.index().find(tag, state.get(StatePage.COMMIT_LOCATION)) >= 0) {
             state.add(StatePage.REPLACEMENTS, 1);
-            for (int i = 0; i < StatePage.REPLACED_AT_MOST; i++) {
-                removeAt(files, tag, state.get(StatePage.REPLACED + i * Long.BYTES));
+            for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
+                removeAt(files, tag, state.get(StatePage.COMMIT_REPLACES + i * Long.BYTES));
             }
         }
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
     }
 
-    /** True where an entry may be committed at that place: its segment takes entries, and its file still has its name. */
+    /**
+     * Returns whether an entry may be committed at a location: its segment is open, and its file
+     * still has its name.
+     */
     public static boolean isOpen(OpenStoreFiles files, long location) throws IOException {
         int number = EntryLocation.segment(location);
         try {
@@ -197,15 +207,15 @@ public final class IndexCommitter {
         } catch (NoSuchFileException e) {
             return false;
         }
-        if (StoreLayout.isThere(files.layout().segment(number))) {
+        if (StoreLayout.exists(files.layout().segment(number))) {
             return true;
         }
-        files.segments().forget(number); // removed under the mapping: what is written there nobody else would ever see
+        files.segments().forget(number); // removed under the mapping: no other process would see later writes
         return false;
     }
 
-    /** The index, with room for one more entry. */
-    private EntryIndex roomy(OpenStoreFiles files, long nowMicros) throws IOException {
+    /** Returns the index with room for one more entry. */
+    private EntryIndex indexWithRoom(OpenStoreFiles files, long nowMicros) throws IOException {
         EntryIndex index = files.index();
         StatePage state = files.state();
         if (!index.isFull(state.get(StatePage.OCCUPIED_SLOTS)) || (!index.canGrow() && !index.isFull(state.get(StatePage.LIVE_ENTRIES)))) {
@@ -215,76 +225,80 @@ public final class IndexCommitter {
         return StoreRecovery.replaceIndex(files, index, index.generation() + 1, EntryIndex.slotsFor(index.countEntries() + 1), store.steps());
     }
 
-    /** Every slot that has an entry of this id, or something that is no sound entry, under the id's mark. */
+    /** Returns every slot with the id's tag that has an entry of this id or no sound entry. */
     private List<Integer> slotsOf(OpenStoreFiles files, EntryIndex index, Id id) throws IOException {
         List<Integer> slots = new ArrayList<>(0);
-        long tag = shelf.tag(id);
+        long tag = reader.tag(id);
         for (int probe = index.next(tag, 0); probe >= 0; probe = index.next(tag, probe + 1)) {
             int slot = index.slot(tag, probe);
             try (Arena memory = Arena.ofConfined()) {
-                if (!shelf.isAnothers(files, index, slot, id, memory)) {
+                if (!reader.isOfAnotherId(files, index, slot, id, memory)) {
                     slots.add(slot);
                 }
             } catch (IOException e) {
-                slots.add(slot); // cut under its mapping
+                slots.add(slot); // truncated under its mapping
             }
         }
         return slots;
     }
 
     /**
-     * Takes an entry out if it still lies where it was found; returns whether it did. After damage in the segment at the end the store goes on
-     * in a new one: perhaps its end is an old one, after a power cut that nothing told of, and others were being written over.
+     * Removes an entry if it is still at its location; returns whether it was removed. After damage
+     * in the last segment the store continues in a new one. The append position may be stale, after
+     * a power cut that was not detected, so that new entries were overwriting others.
      */
-    public boolean remove(EntryReader.Place place) throws IOException {
-        return canBeRemoved(place) && store.change(removal(place));
+    public boolean remove(EntryReader.LocatedEntry located) throws IOException {
+        return canBeRemoved(located) && store.change(removal(located));
     }
 
-    /** The same for a look-up, which waits for a moment only: the next one finds the damage again. */
-    boolean removeSoon(EntryReader.Place place) throws IOException {
-        return canBeRemoved(place) && store.changeSoon(removal(place));
+    /** Removes an entry for a lookup, with a short wait; the next lookup finds the damage again. */
+    boolean removeBriefly(EntryReader.LocatedEntry located) throws IOException {
+        return canBeRemoved(located) && store.changeBriefly(removal(located));
     }
 
-    private static boolean canBeRemoved(EntryReader.Place place) {
-        return place.index() != null && !(place.result() instanceof LoadResult.Absent);
+    private static boolean canBeRemoved(EntryReader.LocatedEntry located) {
+        return located.index() != null && !(located.result() instanceof LoadResult.Absent);
     }
 
-    private SegmentStore.Change removal(EntryReader.Place place) {
-        long tag = Objects.requireNonNull(place.index()).tagOf(place.slot());
+    private SegmentStore.Change removal(EntryReader.LocatedEntry located) {
+        long tag = Objects.requireNonNull(located.index()).tagOf(located.slot());
         return files -> {
-            boolean removed = removeAt(files, tag, place.location());
-            if (removed && place.result() instanceof LoadResult.Damaged
-                    && EntryLocation.segment(place.location()) == EntryLocation.segment(files.state().tail())) {
-                appender.leave(files, 0);
+            boolean removed = removeAt(files, tag, located.location());
+            if (removed && located.result() instanceof LoadResult.Damaged
+                    && EntryLocation.segment(located.location()) == EntryLocation.segment(files.state().appendPosition())) {
+                appender.sealUntruncated(files, 0);
             }
             return removed;
         };
     }
 
-    /** Takes the entry with that mark at that place out, if it is there. Under the commit lock. */
+    /** Removes the entry with this tag at this location, if there is one. Under the commit lock. */
     static boolean removeAt(OpenStoreFiles files, long tag, long location) throws IOException {
         EntryIndex index = files.index();
         int slot = index.find(tag, location);
         if (slot >= 0) {
-            remove(files.state(), index, slot);
+            removeSlot(files.state(), index, slot);
         }
         return slot >= 0;
     }
 
-    /** The same of what was in that slot of {@code seen}: also where a tag that rotted or a power cut lets no probe come there any more. */
-    public static boolean removeAt(OpenStoreFiles files, EntryIndex seen, int slot, long location) throws IOException {
+    /**
+     * Removes the entry that was in this slot of {@code oldIndex}. Works as well if a damaged tag
+     * or a power cut made the slot unreachable for probes.
+     */
+    public static boolean removeAt(OpenStoreFiles files, EntryIndex oldIndex, int slot, long location) throws IOException {
         EntryIndex index = files.index();
-        if (index.generation() != seen.generation()) {
-            return removeAt(files, seen.tagOf(slot), location);
+        if (index.generation() != oldIndex.generation()) {
+            return removeAt(files, oldIndex.tagOf(slot), location);
         }
         boolean there = index.location(slot) == location;
         if (there) {
-            remove(files.state(), index, slot);
+            removeSlot(files.state(), index, slot);
         }
         return there;
     }
 
-    private static void remove(StatePage state, EntryIndex index, int slot) {
+    private static void removeSlot(StatePage state, EntryIndex index, int slot) {
         long units = index.units(slot);
         int freed = index.remove(slot);
         state.add(StatePage.OCCUPIED_SLOTS, -freed);
@@ -292,7 +306,10 @@ public final class IndexCommitter {
         state.add(StatePage.LIVE_UNITS, -units);
     }
 
-    /** Takes all entries out, and goes on in a new segment. Writes nothing new: it works on a full disk too. */
+    /**
+     * Removes all entries, and continues in a new segment. Allocates no disk blocks, so it works on
+     * a full disk too.
+     */
     public boolean clear() throws IOException {
         return store.files() != null && store.change(files -> {
             files.index().removeAll();

@@ -6,16 +6,16 @@ import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Counts what the file system refuses to do, and warns once per kind. Thread-safe. */
+/** Log of failed file operations: counts them, and warns once per kind. Thread-safe. */
 public final class IoFailureLog {
-    /** What was being done. */
+    /** Kind of the failed operation. */
     public enum Kind {
         READING("An entry could not be read; it counts as a miss"),
-        WRITING("An entry could not be written; it is not kept"),
+        WRITING("An entry could not be written; it is not stored"),
         REMOVING("An entry could not be removed; the capacity may be exceeded"),
         STAMPING("The last uses of entries could not be written; eviction falls back to earlier ones"),
-        ACCOUNTING("The state of the store could not be read or put in order"),
-        SWEEPING("Room could not be given back; the capacity may be exceeded");
+        ACCOUNTING("The state of the store could not be read or repaired"),
+        SWEEPING("Space could not be reclaimed; the capacity may be exceeded");
 
         private final String meaning;
 
@@ -24,7 +24,10 @@ public final class IoFailureLog {
         }
     }
 
-    /** Looking for a logger costs more than the first look-up: done when there is something to say. */
+    /**
+     * Holder of the logger, initialised at the first failure: finding a logger costs more than the
+     * first lookup.
+     */
     private static final class Log {
         static final Logger LOG = LoggerFactory.getLogger(IoFailureLog.class);
     }

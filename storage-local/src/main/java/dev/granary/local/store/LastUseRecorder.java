@@ -14,48 +14,51 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notes which entries were used, and has it written to the index some seconds later: a hit writes nothing but a number in this process.
- * Thread-safe.
+ * Recorder of last uses. They are written to the index 10 s later, so that a hit writes nothing but
+ * a number in this process. Thread-safe.
  */
 public final class LastUseRecorder {
     private static final Duration DELAY = Duration.ofSeconds(10);
-    private static final int MICROS = 1_000_000;
+    private static final int MICROS_PER_SECOND = 1_000_000;
 
     private final SegmentStore store;
     private final InstantSource clock;
     private final Executor background;
-    private final IoFailureLog trouble;
+    private final IoFailureLog failures;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private volatile @Nullable Thread waiting;
     private volatile boolean closed; // written under the lock of this
 
-    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog trouble) {
+    public LastUseRecorder(SegmentStore store, InstantSource clock, Executor background, IoFailureLog failures) {
         this.store = store;
         this.clock = clock;
         this.background = background;
-        this.trouble = trouble;
+        this.failures = failures;
     }
 
     public long nowMicros() {
         Instant now = clock.instant();
-        return now.getEpochSecond() * MICROS + now.getNano() / 1000;
+        return now.getEpochSecond() * MICROS_PER_SECOND + now.getNano() / 1000;
     }
 
-    /** The entry in that slot was used now. */
-    void note(EntryIndex index, int slot) {
-        index.noteUse(slot, nowMicros());
+    /** Records that the entry in this slot was used now. */
+    void record(EntryIndex index, int slot) {
+        index.recordUse(slot, nowMicros());
         if (!scheduled.get() && scheduled.compareAndSet(false, true)) {
             schedule();
         }
     }
 
-    /** Waits in a thread that opened files before: the JDK's schedulers take longer to load than a look-up takes. */
+    /**
+     * Schedules the writing in a thread of {@link FileThreads}: the JDK's schedulers take longer to
+     * load than a lookup takes.
+     */
     private void schedule() {
         try {
             FileThreads.execute(this::waitAndWrite);
         } catch (OutOfMemoryError e) {
-            scheduled.set(false); // the system has no thread: a later use asks again
-            trouble.record(IoFailureLog.Kind.STAMPING, e);
+            scheduled.set(false); // the system has no thread: a later use tries again
+            failures.record(IoFailureLog.Kind.STAMPING, e);
         }
     }
 
@@ -80,14 +83,17 @@ public final class LastUseRecorder {
         }
     }
 
-    /** Writes what was noted, for the last time, and has the thread that waits end: else each opening would leave one for a while. */
+    /**
+     * Writes the recorded uses for the last time, and ends the waiting thread. Otherwise each
+     * opening of a tier would leave one for 10 s.
+     */
     public synchronized void close() {
         write();
         closed = true;
         LockSupport.unpark(waiting);
     }
 
-    /** Writes what was noted, and lets go of segments that others removed. */
+    /** Writes the recorded uses, and closes segments that others removed. */
     private void write() {
         scheduled.set(false);
         try {
@@ -97,7 +103,7 @@ public final class LastUseRecorder {
                 files.segments().dropGone();
             }
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.STAMPING, e);
+            failures.record(IoFailureLog.Kind.STAMPING, e);
         }
     }
 }

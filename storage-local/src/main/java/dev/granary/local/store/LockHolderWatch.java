@@ -1,47 +1,49 @@
 package dev.granary.local.store;
 
 /**
- * Tells a holder of the commit lock that stands still from holders that take turns: each begins a change, so their count moves. For one thread.
+ * Detector of a stalled holder of the commit lock. Each holder begins a change, so the count of
+ * changes grows as long as holders alternate. For one thread.
  */
 final class LockHolderWatch {
-    private final long longestNanos;
+    private final long limitNanos;
     private long changes;
     private long since;
-    private long looked;
+    private long observedAt;
 
     /**
-     * Watches from now on.
+     * Begins to watch.
      *
-     * @param changes how many changes had begun
-     * @param nowNanos the time
-     * @param longestNanos for how long a holder may stand still
+     * @param changes number of changes begun so far
+     * @param nowNanos the current time in nanoseconds
+     * @param limitNanos time in nanoseconds after which a holder without progress counts as
+     *     stalled
      */
-    LockHolderWatch(long changes, long nowNanos, long longestNanos) {
-        this.longestNanos = longestNanos;
+    LockHolderWatch(long changes, long nowNanos, long limitNanos) {
+        this.limitNanos = limitNanos;
         this.changes = changes;
         this.since = nowNanos;
-        this.looked = nowNanos;
+        this.observedAt = nowNanos;
     }
 
-    /** So many changes had begun at that time. */
-    void look(long nowChanges, long nowNanos) {
+    /** Records the number of changes begun until a time. */
+    void observe(long nowChanges, long nowNanos) {
         if (nowChanges != changes) {
             changes = nowChanges;
             since = nowNanos;
         }
-        looked = nowNanos;
+        observedAt = nowNanos;
     }
 
-    /** For how long no change has begun, as of the last look. */
-    long stillNanos() {
-        return looked - since;
+    /** Returns the nanoseconds without a new change, as of the last observation. */
+    long stallNanos() {
+        return observedAt - since;
     }
 
     /**
-     * True where a holder has stood still for as long as it may; half of that is enough where {@code wait} is over, since a part of the wait may
-     * have passed before this watched.
+     * Returns whether the holder is stalled. If {@code wait} is over, half of the limit suffices,
+     * since a part of the wait may have passed before this watch began.
      */
-    boolean hasStood(BoundedWait wait) {
-        return stillNanos() >= (wait.isOver() ? longestNanos / 2 : longestNanos);
+    boolean isStalled(BoundedWait wait) {
+        return stallNanos() >= (wait.isOver() ? limitNanos / 2 : limitNanos);
     }
 }

@@ -1,23 +1,24 @@
 package dev.granary.local.store;
 
 /**
- * How long one operation may still wait for others, all its waits together; what it computes or writes itself does not count. For one thread.
+ * Remaining wait time of one operation, shared by all its waits for others; time spent computing or
+ * writing is not deducted. For one thread.
  */
 public final class RemainingTime {
     private long left;
 
-    /** May wait for so many nanoseconds. */
+    /** Begins with {@code nanos} nanoseconds. */
     public RemainingTime(long nanos) {
         this.left = Math.max(0, nanos);
     }
 
-    /** How many nanoseconds of waiting are left; 0 allows attempts, and no waits. */
-    public long left() {
+    /** Returns the remaining nanoseconds; 0 allows attempts, but no waits. */
+    public long nanos() {
         return left;
     }
 
-    /** So many nanoseconds were waited. */
-    public void spend(long nanos) {
+    /** Deducts {@code nanos} nanoseconds. */
+    public void deduct(long nanos) {
         left = Math.max(0, left - Math.max(0, nanos));
     }
 }

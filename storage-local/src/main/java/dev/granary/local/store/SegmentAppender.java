@@ -14,8 +14,9 @@ import java.nio.file.NoSuchFileException;
 import java.util.List;
 
 /**
- * Writes entries at the end of the store. Room is taken by one atomic exchange and filled without a lock, so writers neither wait for each
- * other nor for one that died; what a dead one took is given back by a sweep, since no entry lies there.
+ * Appender of entries. Space is reserved by one atomic exchange and filled without a lock, so
+ * writers wait neither for each other nor for one that died. The space of a dead writer has no
+ * entry in the index, so a sweep reclaims it.
  */
 public final class SegmentAppender {
     private static final long LONGEST_SEGMENT = 64 << 20;
@@ -25,10 +26,10 @@ public final class SegmentAppender {
     private final SegmentStore store;
 
     /**
-     * Where an entry was written.
+     * Location of a written entry.
      *
-     * @param files of which store: somebody may put another one into its place
-     * @param location where in it; 0 where it was not
+     * @param files the files of the store, which may since have been replaced by another one
+     * @param location the location, or 0 if the entry was not written
      */
     public record Written(OpenStoreFiles files, long location) {}
 
@@ -37,30 +38,31 @@ public final class SegmentAppender {
     }
 
     /**
-     * Writes an entry; it is there for nobody before the index says so.
+     * Writes an entry, which stays invisible until it is committed to the index.
      *
-     * @param parts the entry's bytes
-     * @param length how many
-     * @param capacity of the store, which decides on the length of a new segment
-     * @return where it lies; at 0 where its segment was removed while it was written
+     * @param parts the encoded entry
+     * @param length its length in bytes
+     * @param capacity the capacity of the store in bytes, which determines the length of a new
+     *     segment
+     * @return the location; 0 if its segment was removed during the write
      */
     public Written append(List<MemorySegment> parts, long length, long capacity) throws IOException {
         long units = EntryLocation.units(length);
-        Written taken = reserve(units, capacity);
-        OpenStoreFiles files = taken.files();
-        long location = taken.location();
+        Written reserved = reserve(units, capacity);
+        OpenStoreFiles files = reserved.files();
+        long location = reserved.location();
         store.steps().done(StoreStep.RESERVED);
         boolean done = false;
         try {
             done = write(files.segments().get(EntryLocation.segment(location)), EntryLocation.offset(location), parts);
-            return taken;
+            return reserved;
         } catch (NoSuchFileException e) {
             done = true;
             files.segments().forget(EntryLocation.segment(location));
             return new Written(files, 0);
         } finally {
-            if (!done) { // a full disk: give the room back, unless another has taken the next
-                files.state().exchange(StatePage.TAIL, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
+            if (!done) { // a full disk: release the space, unless another writer has reserved the next
+                files.state().compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(location + units), EntryLocation.withCheck(location));
             }
         }
     }
@@ -76,17 +78,17 @@ public final class SegmentAppender {
     }
 
     private Written reserve(long units, long capacity) throws IOException {
-        if (!store.isInOrder(store.filesToWrite())) {
+        if (!store.isRecovered(store.filesForWriting())) {
             store.change(_ -> true);
         }
         while (true) {
-            OpenStoreFiles files = store.filesToWrite();
+            OpenStoreFiles files = store.filesForWriting();
             StatePage state = files.state();
-            long word = state.get(StatePage.TAIL);
-            long tail = EntryLocation.withoutCheck(word);
-            if (tail != 0 && hasRoom(files, tail, units)) {
-                if (state.exchange(StatePage.TAIL, word, EntryLocation.withCheck(tail + units))) {
-                    return new Written(files, tail);
+            long word = state.get(StatePage.APPEND_POSITION);
+            long appendPosition = EntryLocation.withoutCheck(word);
+            if (appendPosition != 0 && hasRoom(files, appendPosition, units)) {
+                if (state.compareAndSet(StatePage.APPEND_POSITION, word, EntryLocation.withCheck(appendPosition + units))) {
+                    return new Written(files, appendPosition);
                 }
             } else {
                 store.change(locked -> beginSegment(locked, word, Math.max(segmentLength(capacity), (units + 1) * EntryLocation.UNIT)));
@@ -94,12 +96,12 @@ public final class SegmentAppender {
         }
     }
 
-    private static boolean hasRoom(OpenStoreFiles files, long tail, long units) throws IOException {
+    private static boolean hasRoom(OpenStoreFiles files, long appendPosition, long units) throws IOException {
         try {
-            SegmentFile segment = files.segments().get(EntryLocation.segment(tail));
-            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(tail) + units * EntryLocation.UNIT <= segment.length();
+            SegmentFile segment = files.segments().get(EntryLocation.segment(appendPosition));
+            return segment.phase() == SegmentFile.Phase.OPEN && EntryLocation.offset(appendPosition) + units * EntryLocation.UNIT <= segment.length();
         } catch (NoSuchFileException e) {
-            return false; // somebody removed it
+            return false; // removed by another process
         }
     }
 
@@ -107,37 +109,46 @@ public final class SegmentAppender {
         return Math.clamp(capacity / SEGMENTS_IN_CAPACITY, SHORTEST_SEGMENT, LONGEST_SEGMENT);
     }
 
-    /** Begins a new segment, unless the end of the store is not {@code seen} any more. Under the commit lock. */
-    private boolean beginSegment(OpenStoreFiles files, long seen, long length) throws IOException {
-        if (files.state().get(StatePage.TAIL) != seen) {
+    /**
+     * Begins a new segment, unless the append position has changed from {@code expected}. Under the
+     * commit lock.
+     */
+    private boolean beginSegment(OpenStoreFiles files, long expected, long length) throws IOException {
+        if (files.state().get(StatePage.APPEND_POSITION) != expected) {
             return false;
         }
-        SegmentFile fresh = create(files, length);
+        SegmentFile created = create(files, length);
         store.steps().done(StoreStep.SEGMENT_CREATED);
-        seal(files, EntryLocation.withCheck(EntryLocation.location(fresh.number(), 1)));
+        seal(files, EntryLocation.withCheck(EntryLocation.location(created.number(), 1)));
         return true;
     }
 
-    /** Ends the segment at the end, and goes on at {@code next}, which may be 0 for nowhere. Under the commit lock. */
+    /**
+     * Seals the last segment, and sets the append position to {@code next}, which may be 0 for
+     * none. Under the commit lock.
+     */
     public void seal(OpenStoreFiles files, long next) throws IOException {
-        long end = leave(files, next);
+        long end = sealUntruncated(files, next);
         if (end != 0) {
             try {
                 FileDisposer.cutLast(files, files.segments().get(EntryLocation.segment(end)), EntryLocation.offset(end));
             } catch (NoSuchFileException e) {
-                return; // somebody removed it
+                return; // removed by another process
             }
         }
     }
 
-    /** The same where the end may be a wrong one: what lies behind it stays. Returns where the end was, 0 where nothing said. */
-    long leave(OpenStoreFiles files, long next) {
+    /**
+     * Seals the last segment without truncating it, for an append position that may be wrong.
+     * Returns the old append position, or 0 if it was unknown.
+     */
+    long sealUntruncated(OpenStoreFiles files, long next) {
         StatePage state = files.state();
-        long word = state.get(StatePage.TAIL);
-        while (!state.exchange(StatePage.TAIL, word, next)) { // others reserve without the lock
-            word = state.get(StatePage.TAIL);
+        long word = state.get(StatePage.APPEND_POSITION);
+        while (!state.compareAndSet(StatePage.APPEND_POSITION, word, next)) { // other writers reserve without the lock
+            word = state.get(StatePage.APPEND_POSITION);
         }
-        store.steps().done(StoreStep.TAIL_MOVED);
+        store.steps().done(StoreStep.APPEND_POSITION_MOVED);
         long end = EntryLocation.withoutCheck(word);
         if (end != 0) {
             state.add(StatePage.SEALED_UNITS, EntryLocation.unit(end));
@@ -148,18 +159,18 @@ public final class SegmentAppender {
     private static SegmentFile create(OpenStoreFiles files, long length) throws IOException {
         StatePage state = files.state();
         long number = Math.max(1, state.get(StatePage.NEXT_SEGMENT));
-        boolean again = false; // all numbers were used, or the next one rotted: segments of the lowest ones have long been removed
-        while (number <= EntryLocation.LAST_SEGMENT || !again) {
+        boolean wrapped = false; // all numbers were used, or the next one is damaged: low numbers have long been removed
+        while (number <= EntryLocation.LAST_SEGMENT || !wrapped) {
             if (number > EntryLocation.LAST_SEGMENT) {
                 number = 1;
-                again = true;
+                wrapped = true;
             }
             try {
                 SegmentFile segment = files.segments().create((int) number, length);
                 state.set(StatePage.NEXT_SEGMENT, number + 1);
                 return segment;
             } catch (FileAlreadyExistsException e) {
-                number++; // the state was set back by a power cut
+                number++; // a power cut set the state page back
             } catch (NoSuchFileException e) {
                 if (Files.exists(files.layout().segments())) {
                     throw e;

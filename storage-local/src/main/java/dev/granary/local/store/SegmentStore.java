@@ -23,18 +23,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One directory's store in this process: opens its files when they are needed and again when somebody removed them, and makes changes one at
- * a time under the lock that all processes share. Thread-safe.
+ * Store of one directory in this process. Opens its files on demand, and again after they were
+ * removed; makes changes one at a time under the lock that all processes share. Thread-safe.
  *
- * <p>One instance per directory and process: the system drops a process's locks on a file when any of its channels on that file is closed,
- * and Java refuses a second lock of one region in one process.
+ * <p>One instance per directory and process. The system releases a process's locks on a file when
+ * any of its channels on that file is closed. Java rejects a second lock of one region in one
+ * process.
  */
 public final class SegmentStore {
-    private static final long LOOKUP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    private static final long SWEEP_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final long LOOKUP_TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long SWEEP_TIMEOUT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private static final Map<Path, SegmentStore> SHARED = new HashMap<>();
-    private static final ThreadLocal<@Nullable RemainingTime> PATIENCE = new ThreadLocal<>(); // of the store that a thread is at
+    private static final ThreadLocal<@Nullable RemainingTime> REMAINING = new ThreadLocal<>(); // of the store operation that a thread is running
 
     private final Path directory;
     private final StoreLayout layout;
@@ -43,15 +44,15 @@ public final class SegmentStore {
     private final CommitLockQueue queue = new CommitLockQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
     private volatile @Nullable OpenStoreFiles files;
-    private volatile long waitNanos; // the longest of those who share the store
-    private volatile boolean sweepWanted;
+    private volatile long timeoutNanos; // the longest timeout of its users
+    private volatile boolean sweepRequested;
     private volatile boolean released;
     private int users; // guarded by SHARED
 
-    /** A change of the store, made under the lock. */
+    /** Change of the store, made under the commit lock. */
     @FunctionalInterface
     public interface Change {
-        /** Makes the change; what is returned is up to the caller. */
+        /** Makes the change; the caller defines the result. */
         boolean make(OpenStoreFiles files) throws IOException;
     }
 
@@ -62,32 +63,32 @@ public final class SegmentStore {
         this.steps = steps;
     }
 
-    /** The same, with the usual deadline. */
+    /** Returns the store in a directory, with the default timeout. */
     public static SegmentStore share(Path directory, long boot, StoreStep.Listener steps) {
         return share(directory, boot, steps, LocalTierConfig.DEFAULT_STORE_TIMEOUT);
     }
 
     /**
-     * The store in that directory; {@link #release} it.
+     * Returns the shared store in a directory; callers must {@link #release} it.
      *
-     * @param boot the mark of this start of the machine
-     * @param timeout how long a change waits for others; the longest of those who share the store counts
+     * @param boot the mark of this boot of the machine
+     * @param timeout maximum time that a change waits for others; the longest of all users applies
      */
     public static SegmentStore share(Path directory, long boot, StoreStep.Listener steps, Duration timeout) {
         synchronized (SHARED) {
             SegmentStore store = SHARED.computeIfAbsent(directory, key -> new SegmentStore(key, boot, steps));
             store.users++;
-            store.waitNanos = Math.max(store.waitNanos, timeout.toNanos());
+            store.timeoutNanos = Math.max(store.timeoutNanos, timeout.toNanos());
             return store;
         }
     }
 
-    /** Gives the store back. */
+    /** Releases the store. */
     public void release() {
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(directory);
-                released = true; // work that was left in an executor finds nothing to do
+                released = true; // tasks left in an executor find nothing to do
                 OpenStoreFiles open = files;
                 files = null;
                 if (open != null) {
@@ -105,54 +106,64 @@ public final class SegmentStore {
         return steps;
     }
 
-    /** The files, for reading; null where nothing was stored yet. */
+    /** Returns the files for reading, or null if nothing was stored yet. */
     public @Nullable OpenStoreFiles files() throws IOException {
         if (released) {
             return null;
         }
         OpenStoreFiles open = files;
-        return open != null && !open.state().isLost() && isSetUp(open) ? open : openForReading();
+        return open != null && !open.state().isLost() && isInitialised(open) ? open : openForReading();
     }
 
     /**
-     * The files, for reading, with counts that were counted again where they cannot be right, or where no change was made since the machine
-     * started: after a power cut they may be of another moment than the index. Null where nothing was stored yet.
+     * Returns the files for reading, or null if nothing was stored yet. Implausible counts are
+     * recounted. So are counts without a change since the boot: after a power cut they may be of
+     * another moment than the index.
      */
     public @Nullable OpenStoreFiles countedFiles() throws IOException {
         OpenStoreFiles open = files();
-        if (open != null && open.state().isWritable() && !(isInOrder(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
+        if (open != null && open.state().isWritable() && !(isRecovered(open) && StoreRecovery.hasPlausibleCounts(open.state()))) {
             try {
-                changeSoon(_ -> true);
+                changeBriefly(_ -> true);
             } catch (CommitLockQueue.BusyException e) {
-                return open; // who has the lock counts again
+                return open; // the holder of the lock recounts
             }
         }
         return open;
     }
 
-    /** The files, for writing; creates them. Changes check that they are still the ones in the directory. */
-    OpenStoreFiles filesToWrite() throws IOException {
+    /**
+     * Returns the files for writing, and creates them. Changes check that they are still the ones
+     * in the directory.
+     */
+    OpenStoreFiles filesForWriting() throws IOException {
         OpenStoreFiles open = files;
         return open != null && open.state().isWritable() && !open.state().isLost() ? open : openForWriting();
     }
 
-    /** True where the state was put in order since the machine started: before that it says nothing of where to write. */
-    boolean isInOrder(OpenStoreFiles open) {
-        return isSetUp(open) && open.state().get(StatePage.BOOT) == boot;
+    /**
+     * Returns whether the state page was recovered since the machine started: before that its
+     * append position is not valid.
+     */
+    boolean isRecovered(OpenStoreFiles open) {
+        return isInitialised(open) && open.state().get(StatePage.BOOT) == boot;
     }
 
-    /** Puts in order what a look-up could not read: an index that is missing, a file that was cut under its mapping. */
+    /**
+     * Repairs what a lookup could not read: a missing index, a file that was truncated under its
+     * mapping.
+     */
     void repair() throws IOException {
         OpenStoreFiles broken = files;
         if (broken != null) {
-            broken.forget();
+            broken.discardMappings();
             if (broken.state().isWritable()) {
-                changeSoon(_ -> true);
+                changeBriefly(_ -> true);
             }
         }
     }
 
-    /** Lets go of the mappings of segments that were cut. */
+    /** Discards the mappings of truncated segments. */
     void dropCutSegments() throws IOException {
         OpenStoreFiles open = files;
         if (open != null) {
@@ -160,90 +171,97 @@ public final class SegmentStore {
         }
     }
 
-    /** True once after something was found that a sweep should put in order. */
-    public boolean takeSweepWanted() {
-        boolean wanted = sweepWanted;
-        if (wanted) {
-            sweepWanted = false;
+    /** Returns true once after a recovery found something that a sweep should put in order. */
+    public boolean takeSweepRequest() {
+        boolean requested = sweepRequested;
+        if (requested) {
+            sweepRequested = false;
         }
-        return wanted;
+        return requested;
     }
 
     /**
-     * Makes a change under the lock; what an earlier holder left unfinished is put in order first. A sweep waits longer than others: were it
-     * refused, all would wait for the room that it gives back.
+     * Makes a change under the lock, after an unfinished change of an earlier holder was recovered.
+     * A sweep waits longer than others: if it failed, all would wait for the space that it
+     * reclaims.
      *
-     * @throws CommitLockQueue.BusyException if the lock cannot be had in time
-     * @throws IOException if the directory cannot be written, or what the change threw
+     * @throws CommitLockQueue.BusyException if the lock is not acquired in time
+     * @throws IOException if the directory cannot be written, or if the change throws it
      */
     public boolean change(Change change) throws IOException {
-        return change(sweeper.isHeldByCurrentThread() ? new RemainingTime(SWEEP_NANOS) : patience(), change);
+        return change(sweeper.isHeldByCurrentThread() ? new RemainingTime(SWEEP_TIMEOUT_NANOS) : remainingTime(), change);
     }
 
-    /** What is left of the patience of the store that this thread is at, or that of a change alone where it is at none. */
-    public RemainingTime patience() {
-        RemainingTime known = PATIENCE.get();
-        return known == null ? new RemainingTime(waitNanos) : known;
+    /**
+     * Returns the remaining wait time of this thread's store operation, or the timeout of a single
+     * change if there is none.
+     */
+    public RemainingTime remainingTime() {
+        RemainingTime current = REMAINING.get();
+        return current == null ? new RemainingTime(timeoutNanos) : current;
     }
 
-    /** Runs an operation of this thread all of whose waits for others are together as long as one may be. */
-    public <T> T withPatience(Supplier<T> operation) {
-        RemainingTime outer = PATIENCE.get();
-        PATIENCE.set(new RemainingTime(waitNanos));
+    /** Runs an operation of this thread with one timeout for all its waits together. */
+    public <T> T withSharedTimeout(Supplier<T> operation) {
+        RemainingTime outer = REMAINING.get();
+        REMAINING.set(new RemainingTime(timeoutNanos));
         try {
             return operation.get();
         } finally {
             if (outer == null) {
-                PATIENCE.remove();
+                REMAINING.remove();
             } else {
-                PATIENCE.set(outer);
+                REMAINING.set(outer);
             }
         }
     }
 
-    /** The same for a look-up, which waits for a quarter of a second at most. */
-    boolean changeSoon(Change change) throws IOException {
-        return change(new RemainingTime(Math.min(LOOKUP_NANOS, waitNanos)), change);
+    /** Makes a change for a lookup, which waits at most 250 ms. */
+    boolean changeBriefly(Change change) throws IOException {
+        return change(new RemainingTime(Math.min(LOOKUP_TIMEOUT_NANOS, timeoutNanos)), change);
     }
 
     private boolean change(RemainingTime allowed, Change change) throws IOException {
-        try (InterruptGuard _ = new InterruptGuard(); BoundedWait wait = new BoundedWait(allowed); CommitLockQueue.Turn _ = queue.enter(wait)) {
+        try (InterruptGuard _ = new InterruptGuard(); BoundedWait wait = new BoundedWait(allowed); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
             OpenStoreFiles open = openForWriting();
-            try (FileLock _ = queue.lock(open.state(), wait, waitNanos)) {
+            try (FileLock _ = queue.lock(open.state(), wait, timeoutNanos)) {
                 wait.end();
                 steps.done(StoreStep.LOCKED);
-                if (StoreRecovery.begin(open, boot, steps)) {
-                    sweepWanted = true;
+                if (StoreRecovery.recoverIfNeeded(open, boot, steps)) {
+                    sweepRequested = true;
                 }
-                open.state().set(StatePage.CHANGING, 1);
+                open.state().set(StatePage.CHANGE_IN_PROGRESS, 1);
                 steps.done(StoreStep.MARKED);
                 boolean result = change.make(open);
-                open.state().set(StatePage.CHANGING, 0); // after an exception the mark stays, and the next holder counts again
+                open.state().set(StatePage.CHANGE_IN_PROGRESS, 0); // after an exception the mark stays, and the next holder recounts
                 return result;
             }
         }
     }
 
-    /** True while a thread of this process sweeps. */
+    /** Returns whether a thread of this process is sweeping. */
     public boolean isSweeping() {
         return sweeper.isLocked();
     }
 
-    /** How many changes all processes have begun so far; 0 where nothing was stored yet. */
+    /**
+     * Returns the number of changes that all processes have begun so far, or 0 if nothing was
+     * stored yet.
+     */
     public long changes() throws IOException {
         OpenStoreFiles open = files();
         return open == null ? 0 : open.state().get(StatePage.CHANGES);
     }
 
     /** Runs {@code work} unless another thread or process is sweeping; returns whether it ran. */
-    public boolean sweepAlone(Runnable work) throws IOException {
+    public boolean runSweep(Runnable work) throws IOException {
         if (!sweeper.tryLock()) {
             return false;
         }
         try (InterruptGuard _ = new InterruptGuard()) {
             OpenStoreFiles open = files();
             if (open == null || !open.state().isWritable()) {
-                return true; // nothing to sweep, or nothing that can be swept
+                return true; // nothing to sweep, or read-only
             }
             try (FileLock lock = open.state().trySweepLock()) {
                 if (lock != null) {
@@ -257,15 +275,15 @@ public final class SegmentStore {
     }
 
     private @Nullable OpenStoreFiles openForReading() throws IOException {
-        if (!StoreLayout.isThere(layout.state())) {
+        if (!StoreLayout.exists(layout.state())) {
             return null;
         }
         try {
-            OpenStoreFiles open = filesToWrite();
-            if (!isSetUp(open)) {
-                changeSoon(_ -> true); // sets it up
+            OpenStoreFiles open = filesForWriting();
+            if (!isInitialised(open)) {
+                changeBriefly(_ -> true); // initialises it
             }
-            return isSetUp(open) ? open : null;
+            return isInitialised(open) ? open : null;
         } catch (CommitLockQueue.BusyException e) {
             return null;
         } catch (FileSystemException e) {
@@ -282,12 +300,15 @@ public final class SegmentStore {
         }
     }
 
-    /** A page that another is setting up, or that rotted or was cut, says nothing yet. */
-    private static boolean isSetUp(OpenStoreFiles open) {
+    /**
+     * Returns whether the page is initialised; one that is being initialised, is damaged or
+     * truncated counts as not.
+     */
+    private static boolean isInitialised(OpenStoreFiles open) {
         try {
             return open.state().get(StatePage.MARK) == StatePage.MAGIC;
         } catch (InternalError e) {
-            return false; // cut under the mapping
+            return false; // truncated under the mapping
         }
     }
 
@@ -295,20 +316,20 @@ public final class SegmentStore {
         if (released) {
             throw new IOException("the local store on " + directory + " is closed");
         }
-        OpenStoreFiles known = files;
-        if (known != null && canChange(known)) {
-            return known;
+        OpenStoreFiles current = files;
+        if (current != null && canChange(current)) {
+            return current;
         }
         synchronized (this) {
-            known = files;
-            if (known != null && canChange(known)) {
-                return known;
+            current = files;
+            if (current != null && canChange(current)) {
+                return current;
             }
             Files.createDirectories(layout.segments(), DirectoryValidator.privateDirectory(directory));
             OpenStoreFiles open = OpenStoreFiles.openForWriting(layout);
             files = open;
-            if (known != null) {
-                known.close();
+            if (current != null) {
+                current.close();
             }
             return open;
         }
@@ -318,7 +339,10 @@ public final class SegmentStore {
         return open.state().isWritable() && !open.state().isLost() && open.state().restore(layout.state());
     }
 
-    /** True where an exception says that this directory cannot be written, as opposed to a disk that is full or fails. */
+    /**
+     * Returns whether an exception means that this directory is read-only, as opposed to a disk
+     * that is full or fails.
+     */
     public boolean isReadOnly(IOException cause) {
         try {
             return cause instanceof AccessDeniedException || Files.getFileStore(Objects.requireNonNull(directory)).isReadOnly();

@@ -8,96 +8,107 @@ import dev.granary.local.file.SegmentFile;
 import java.io.IOException;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What follows from what was found: a use is noted, a damaged entry is taken out, a store in disorder is put in order. Thread-safe. */
+/**
+ * Caretaker of the store: records uses, removes damaged entries, repairs a store in disorder.
+ * Thread-safe.
+ */
 public final class StoreCaretaker {
     private final SegmentStore store;
-    private final IndexCommitter commit;
-    private final LastUseRecorder uses;
+    private final IndexCommitter committer;
+    private final LastUseRecorder lastUses;
     private final EvictionPolicy policy;
-    private final IoFailureLog trouble;
-    private final LongAdder healed = new LongAdder();
+    private final IoFailureLog failures;
+    private final LongAdder healedEntries = new LongAdder();
 
-    public StoreCaretaker(SegmentStore store, IndexCommitter commit, LastUseRecorder uses, EvictionPolicy policy, IoFailureLog trouble) {
+    public StoreCaretaker(SegmentStore store, IndexCommitter committer, LastUseRecorder lastUses, EvictionPolicy policy, IoFailureLog failures) {
         this.store = store;
-        this.commit = commit;
-        this.uses = uses;
+        this.committer = committer;
+        this.lastUses = lastUses;
         this.policy = policy;
-        this.trouble = trouble;
+        this.failures = failures;
     }
 
-    /** The entry at that place was used. */
-    public void used(EntryReader.Place place) {
-        if (policy == EvictionPolicy.LRU && place.index() != null) {
-            uses.note(place.index(), place.slot());
+    /** Records a use of the located entry. */
+    public void recordUse(EntryReader.LocatedEntry located) {
+        if (policy == EvictionPolicy.LRU && located.index() != null) {
+            lastUses.record(located.index(), located.slot());
         }
     }
 
-    /** Takes a damaged entry out. Another version's stays for that version; the next store of its id here replaces it. */
-    public boolean removeDamaged(EntryReader.Place place, DamageKind damage) {
-        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && removing(() -> commit.removeSoon(place));
+    /**
+     * Removes a damaged entry. An entry of another version is left to that version; the next store
+     * of its id here replaces it.
+     */
+    public boolean removeDamaged(EntryReader.LocatedEntry located, DamageKind damage) {
+        boolean removed = damage != DamageKind.TOO_NEW && damage != DamageKind.TOO_OLD && remove(() -> committer.removeBriefly(located));
         if (removed) {
-            healed();
+            countHealed();
         }
         return removed;
     }
 
-    /** A damaged entry is gone or replaced. */
-    public void healed() {
-        healed.increment();
+    /** Counts a damaged entry that was removed or replaced. */
+    public void countHealed() {
+        healedEntries.increment();
     }
 
-    /** How many damaged entries are gone or replaced. */
-    public long healedSoFar() {
-        return healed.sum();
+    /** Returns the number of damaged entries that were removed or replaced. */
+    public long healedCount() {
+        return healedEntries.sum();
     }
 
-    public interface Reading {
+    public interface LoadOperation {
         LoadResult read(OpenStoreFiles files) throws IOException;
     }
 
-    /** Reads from the store as it is; one that cannot be read is put in order, and has nothing. */
-    public LoadResult reading(Reading reading) {
+    /**
+     * Reads from the store. If that fails, the store is repaired and the result is
+     * {@code Unavailable}.
+     */
+    public LoadResult load(LoadOperation operation) {
         try {
-            return twice(store, () -> {
+            return retryAfterTruncation(store, () -> {
                 OpenStoreFiles files = store.files();
-                return files == null ? LoadResult.ABSENT : reading.read(files);
+                return files == null ? LoadResult.ABSENT : operation.read(files);
             });
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.READING, e);
+            failures.record(IoFailureLog.Kind.READING, e);
             repair();
             return new LoadResult.Unavailable(e.toString());
         }
     }
 
-    public interface Looking<T> {
-        T look() throws IOException;
+    public interface ReadOperation<T> {
+        T read() throws IOException;
     }
 
     /**
-     * Looks again where a file was cut under its mapping: a sweep does that, and it is no reason to fail. {@link SegmentFile#copy} tells of most
-     * cuts itself; compiled code may tell of one only behind it, and then nobody has let go of the mapping.
+     * Reads again after a file was truncated under its mapping, which a sweep does and which is no
+     * failure. {@link SegmentFile#copy} reports most truncations itself. Compiled code may report
+     * one only after the copy, with the mapping still in use.
      */
-    public static <T> T twice(SegmentStore store, Looking<T> looking) throws IOException {
+    public static <T> T retryAfterTruncation(SegmentStore store, ReadOperation<T> operation) throws IOException {
         try {
-            return looking.look();
+            return operation.read();
         } catch (InternalError e) {
             store.dropCutSegments();
-            return looking.look();
+            return operation.read();
         }
     }
 
     /**
-     * Looks through the store for a caller who is told of failure by an exception.
+     * Reads from the store for a caller that expects exceptions.
      *
-     * @throws IOException if the store cannot be read, also where a file was cut under its mapping; it was put in order then
+     * @throws IOException if the store cannot be read, also because a file was truncated under its
+     *     mapping; the store was then repaired
      */
-    public <T> T looking(Looking<T> looking) throws IOException {
+    public <T> T read(ReadOperation<T> operation) throws IOException {
         try {
-            return looking.look();
+            return operation.read();
         } catch (InternalError e) {
-            trouble.record(IoFailureLog.Kind.READING, e);
+            failures.record(IoFailureLog.Kind.READING, e);
             repair();
-            throw new IOException("a file of the local store was cut while it was read", e);
+            throw new IOException("a file of the local store was truncated while it was read", e);
         }
     }
 
@@ -105,22 +116,22 @@ public final class StoreCaretaker {
         boolean run() throws IOException;
     }
 
-    /** Removes something; false where that failed. */
-    public boolean removing(Removal removal) {
+    /** Runs a removal; returns false if it failed. */
+    public boolean remove(Removal removal) {
         try {
             return removal.run();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.REMOVING, e);
+            failures.record(IoFailureLog.Kind.REMOVING, e);
             return false;
         }
     }
 
-    /** Puts the store in order, as far as that can be done. */
+    /** Repairs the store as far as possible. */
     public void repair() {
         try {
             store.repair();
         } catch (IOException | InternalError e) {
-            trouble.record(IoFailureLog.Kind.ACCOUNTING, e);
+            failures.record(IoFailureLog.Kind.ACCOUNTING, e);
         }
     }
 }

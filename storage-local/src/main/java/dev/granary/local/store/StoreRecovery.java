@@ -16,14 +16,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the state in order under the commit lock: after a process died in a change, after the machine was started anew, after the state or the
- * index was damaged. Entries are not read for it; each is verified when it is looked up.
+ * Recovery of the state page under the commit lock. It is needed after a process died during a
+ * change, after a boot of the machine, and after damage to the state page or the index. It reads no
+ * entries; each is verified when it is looked up.
  */
 public final class StoreRecovery {
     private StoreRecovery() {}
 
-    /** Checks what the last holder of the lock left; returns true where something had to be put in order. */
-    static boolean begin(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
+    /**
+     * Checks the state that the last holder of the lock left; returns whether it needed recovery.
+     */
+    static boolean recoverIfNeeded(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
         boolean isOurs = state.get(StatePage.MARK) == StatePage.MAGIC;
         if (!isOurs || !hasSoundIndex(files)) {
@@ -34,7 +37,7 @@ public final class StoreRecovery {
             restart(files, boot);
             return true;
         }
-        if (state.get(StatePage.CHANGING) != 0 || !hasPlausibleCounts(state)) {
+        if (state.get(StatePage.CHANGE_IN_PROGRESS) != 0 || !hasPlausibleCounts(state)) {
             IndexCommitter.finish(files);
             recount(files);
             return true;
@@ -45,13 +48,13 @@ public final class StoreRecovery {
     private static boolean hasSoundIndex(OpenStoreFiles files) throws IOException {
         try {
             EntryIndex index = files.index();
-            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.isThere(files.layout().index(index.generation()));
+            return index.count() == files.state().get(StatePage.INDEX_SLOTS) && StoreLayout.exists(files.layout().index(index.generation()));
         } catch (NoSuchFileException e) {
-            return false; // after any other error it may be there, and must not be replaced
+            return false; // after any other error it may exist, and must not be replaced
         }
     }
 
-    /** True where the counts can be right. */
+    /** Returns whether the counts are plausible. */
     static boolean hasPlausibleCounts(StatePage state) {
         long slots = state.get(StatePage.INDEX_SLOTS);
         long entries = state.get(StatePage.LIVE_ENTRIES);
@@ -61,37 +64,43 @@ public final class StoreRecovery {
     }
 
     private static boolean isPlausible(long units) {
-        return units >= 0 && units <= StatePage.MOST_UNITS;
+        return units >= 0 && units <= StatePage.MAX_UNITS;
     }
 
-    /** Takes over what is left of the best index there is, and finds everything else out again. */
+    /** Takes over the rest of the best existing index, and recovers everything else. */
     private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
         state.set(StatePage.MARK, 0);
-        Found found = Found.in(files.layout());
-        EntryIndex old = found.index;
-        replaceIndex(files, old, found.lastGeneration + 1, EntryIndex.slotsFor(found.entries), steps);
+        DirectoryScan scan = DirectoryScan.in(files.layout());
+        EntryIndex old = scan.index;
+        replaceIndex(files, old, scan.lastGeneration + 1, EntryIndex.slotsFor(scan.entries), steps);
         restart(files, boot);
         state.set(StatePage.MARK, StatePage.MAGIC);
     }
 
-    /** After a power cut any page of any file may be older than another: nothing is written any more where something may already lie. */
+    /**
+     * Recovers after a boot. A power cut may have left pages of different ages in any file, so
+     * nothing is written any more where an entry may lie.
+     */
     private static void restart(OpenStoreFiles files, long boot) throws IOException {
         StatePage state = files.state();
-        state.set(StatePage.TAIL, 0);
-        state.set(StatePage.ENTERING, 0);
+        state.set(StatePage.APPEND_POSITION, 0);
+        state.set(StatePage.COMMIT_LOCATION, 0);
         dropEntriesWithoutFile(files);
-        long next = state.get(StatePage.NEXT_SEGMENT); // processes may still map a removed segment with a number below it
-        state.set(StatePage.NEXT_SEGMENT, Math.max(Found.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
+        long next = state.get(StatePage.NEXT_SEGMENT); // processes may still map a removed segment with a lower number
+        state.set(StatePage.NEXT_SEGMENT, Math.max(DirectoryScan.in(files.layout()).lastSegment + 1, next <= EntryLocation.LAST_SEGMENT ? next : 0));
         recount(files);
         state.set(StatePage.BOOT, boot);
     }
 
-    /** The next segments take numbers that no file has: an entry that leads to such a number would lead into another's bytes. */
+    /**
+     * Removes entries of missing segments. New segments may take the numbers of missing files, and
+     * such an entry would then lead into the bytes of another.
+     */
     private static void dropEntriesWithoutFile(OpenStoreFiles files) throws IOException {
-        StoreLayout.requireDirectoryOrNothing(files.layout().segments()); // else the files are only hidden
+        StoreLayout.requireDirectoryOrNothing(files.layout().segments()); // otherwise the files are only hidden
         Set<Integer> numbers = new HashSet<>();
-        StoreLayout.each(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
+        StoreLayout.forEachChild(files.layout().segments(), file -> StoreLayout.segmentNumber(file).ifPresent(number -> numbers.add((int) number)));
         EntryIndex index = files.index();
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
@@ -101,13 +110,13 @@ public final class StoreRecovery {
         }
     }
 
-    /** Counts entries and bytes. */
+    /** Recounts entries and bytes on disk. */
     public static void recount(OpenStoreFiles files) throws IOException {
         recountEntries(files);
-        files.state().set(StatePage.SEALED_UNITS, Found.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().tail())));
+        files.state().set(StatePage.SEALED_UNITS, DirectoryScan.in(files.layout()).unitsWithout(EntryLocation.segment(files.state().appendPosition())));
     }
 
-    /** Counts entries and what they take. */
+    /** Recounts the entries and their units. */
     public static void recountEntries(OpenStoreFiles files) throws IOException {
         StatePage state = files.state();
         EntryIndex index = files.index();
@@ -127,19 +136,19 @@ public final class StoreRecovery {
     }
 
     /**
-     * Goes over to a new index with the entries of {@code old}, or with none. Its file is complete before the state names it, and the old
-     * one's goes afterwards.
+     * Switches to a new index with the entries of {@code old}, or with none. Its file is complete
+     * before the state page names it, and the old file is removed afterwards.
      */
-    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long wanted, int slots, StoreStep.Listener steps) throws IOException {
+    static EntryIndex replaceIndex(OpenStoreFiles files, @Nullable EntryIndex old, long firstGeneration, int slots, StoreStep.Listener steps) throws IOException {
         StatePage state = files.state();
-        long generation = files.layout().freeGeneration(wanted);
-        EntryIndex fresh = EntryIndex.create(files.layout().index(generation), generation, slots);
+        long generation = files.layout().freeGeneration(firstGeneration);
+        EntryIndex created = EntryIndex.create(files.layout().index(generation), generation, slots);
         long entries = 0;
         long units = 0;
         for (int slot = 0; old != null && slot < old.count(); slot++) {
             long location = old.location(slot);
             if (old.tagOf(slot) != 0 && EntryLocation.isLocation(location)
-                    && fresh.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
+                    && created.insert(old.tagOf(slot), location, old.units(slot), old.storedSeconds(slot), old.usedMicros(slot)) >= 0) {
                 entries++;
                 units += old.units(slot);
             }
@@ -150,14 +159,14 @@ public final class StoreRecovery {
         state.set(StatePage.OCCUPIED_SLOTS, entries);
         state.set(StatePage.INDEX_SLOTS, slots);
         state.set(StatePage.GENERATION, generation);
-        files.use(fresh);
+        files.switchTo(created);
         steps.done(StoreStep.INDEX_REPLACED);
         FileDisposer.removeOtherIndexes(files);
-        return fresh;
+        return created;
     }
 
-    /** What the directory shows of a store whose state cannot be relied on. */
-    private static final class Found {
+    /** Result of scanning a directory whose state page is unreliable. */
+    private static final class DirectoryScan {
         private long lastGeneration;
         private @Nullable EntryIndex index;
         private long entries;
@@ -165,18 +174,18 @@ public final class StoreRecovery {
         private long units;
         private final StoreLayout layout;
 
-        private Found(StoreLayout layout) {
+        private DirectoryScan(StoreLayout layout) {
             this.layout = layout;
         }
 
-        static Found in(StoreLayout layout) throws IOException {
-            Found found = new Found(layout);
-            layout.eachIndex(found::indexFile);
-            layout.eachSegment((_, number) -> found.lastSegment = Math.max(found.lastSegment, number));
-            return found;
+        static DirectoryScan in(StoreLayout layout) throws IOException {
+            DirectoryScan scan = new DirectoryScan(layout);
+            layout.forEachIndex(scan::indexFile);
+            layout.forEachSegment((_, number) -> scan.lastSegment = Math.max(scan.lastSegment, number));
+            return scan;
         }
 
-        /** Of several, the one with most entries counts: another was not finished, or not yet removed. */
+        /** Selects the index with the most entries: any other is unfinished, or not yet removed. */
         private void indexFile(Path file, long generation) throws IOException {
             EntryIndex opened = EntryIndex.open(file, generation, FileChannel.MapMode.READ_WRITE);
             lastGeneration = Math.max(lastGeneration, generation);
@@ -188,7 +197,7 @@ public final class StoreRecovery {
 
         long unitsWithout(int active) throws IOException {
             units = 0;
-            layout.eachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
+            layout.forEachSegment((file, number) -> units += number == active ? 0 : EntryLocation.units(Files.size(file)));
             return units;
         }
     }

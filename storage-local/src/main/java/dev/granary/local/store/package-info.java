@@ -1,4 +1,4 @@
-/** One store over those files: the commit lock, recovery, appending, entering, reading. */
+/** The store over those files: commit lock, recovery, appending, committing, reading. */
 @NullMarked
 package dev.granary.local.store;
 

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Claims between threads and between real processes, and what happens where they do not work. */
+/** Tests of claims between threads and between real processes, and of unavailable claims. */
 @Timeout(600)
 final class LocalClaimsTest {
     private static final Id A = TestEntries.id("a");
@@ -44,7 +44,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 one has the claim, another id is free, and closing lets go once")
+    @DisplayName("R9 one holder has the claim, another id is free, and closing releases it once")
     void oneHasIt() {
         try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
             Mine first = mine(one.claim(A));
@@ -61,33 +61,33 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 who awaits a launch says so, to threads and processes")
+    @DisplayName("R9 threads and processes see that a holder awaits a launch")
     void awaitingLaunch() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
             Mine held = mine(here.claim(A));
-            assertEquals("UNDER_WAY", there.ask("claim a"));
+            assertEquals("UNDER_WAY", there.request("claim a"));
             held.awaitLaunch();
             held.awaitLaunch();
-            assertEquals("AWAITING_LAUNCH", there.ask("claim a"));
+            assertEquals("AWAITING_LAUNCH", there.request("claim a"));
             assertEquals(AWAITING_LAUNCH, here.claim(A));
             held.close();
             held.awaitLaunch();
-            assertEquals("mine", there.ask("claim a"));
-            assertEquals(UNDER_WAY, here.claim(A), "the next holder begins anew");
-            there.ask("launch a");
+            assertEquals("mine", there.request("claim a"));
+            assertEquals(UNDER_WAY, here.claim(A), "the next holder starts as under way");
+            there.request("launch a");
             assertEquals(AWAITING_LAUNCH, here.claim(A));
-            there.ask("close a");
+            there.request("close a");
             mine(here.claim(A)).close();
         }
     }
 
     @Test
-    @DisplayName("D18 the claims of a killed process are free, and nothing is left to be swept")
+    @DisplayName("D18 the claims of a killed process are free, and nothing is left to clean up")
     void killed() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
-            assertEquals("mine", there.ask("claim a"));
-            assertEquals("mine", there.ask("claim b"));
-            there.ask("launch b");
+            assertEquals("mine", there.request("claim a"));
+            assertEquals("mine", there.request("claim b"));
+            there.request("launch b");
             assertEquals(UNDER_WAY, here.claim(A));
             there.kill();
             mine(here.claim(A)).close();
@@ -97,7 +97,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("Closing one user's claims lets go of its own and keeps the others', in and between processes")
+    @DisplayName("Closing one user's claims releases its own but no others, within and between processes")
     void closeKeepsOthers() throws Exception {
         try (LocalClaims one = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
             LocalClaims two = LocalClaims.open(directory.resolve("..").resolve(directory.getFileName()));
@@ -105,8 +105,8 @@ final class LocalClaimsTest {
             Mine late = mine(two.claim(B));
             two.close();
             two.close();
-            assertEquals("UNDER_WAY", there.ask("claim a"), "the other user of the file keeps its claim");
-            assertEquals("mine", there.ask("claim b"));
+            assertEquals("UNDER_WAY", there.request("claim a"), "the other user of the file keeps its claim");
+            assertEquals("mine", there.request("claim b"));
             late.close();
             assertEquals(UNDER_WAY, one.claim(B));
             assertInstanceOf(Unavailable.class, two.claim(A));
@@ -114,7 +114,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("An interrupted thread claims and lets go like any other, keeps its interrupt, and closes the file for nobody")
+    @DisplayName("An interrupted thread claims and releases like any other, stays interrupted, and does not close the file for others")
     void interrupted() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory); ClaimProcess there = ClaimProcess.start(directory)) {
             Mine before = mine(here.claim(A));
@@ -128,15 +128,15 @@ final class LocalClaimsTest {
             } finally {
                 assertTrue(Thread.interrupted());
             }
-            assertEquals("UNDER_WAY", there.ask("claim a"));
-            assertEquals("mine", there.ask("claim b"));
+            assertEquals("UNDER_WAY", there.request("claim a"));
+            assertEquals("mine", there.request("claim b"));
             before.close();
-            assertEquals("mine", there.ask("claim a"));
+            assertEquals("mine", there.request("claim a"));
         }
     }
 
     @Test
-    @DisplayName("R9 of many threads with users of their own, one has each claim at a time")
+    @DisplayName("R9 of many threads, each a user of its own, one holds each claim at a time")
     void threads() throws Exception {
         int threads = 8;
         int[] inside = new int[1]; // guarded by the claim alone
@@ -169,7 +169,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("The file is private and made at the first claim; removed under its users, it is made anew")
+    @DisplayName("The file is private and created at the first claim; if it is removed while in use, it is created again")
     void removed() throws Exception {
         Path file = directory.resolve("claims");
         try (LocalClaims one = LocalClaims.open(directory); LocalClaims two = LocalClaims.open(directory)) {
@@ -177,7 +177,7 @@ final class LocalClaimsTest {
             Mine old = mine(one.claim(A));
             assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
             Files.delete(file);
-            Mine young = mine(two.claim(A)); // its holder cannot be seen any more: a cost, not an error
+            Mine young = mine(two.claim(A)); // its former holder is invisible: a cost, not an error
             old.close();
             assertEquals(UNDER_WAY, one.claim(A));
             young.close();
@@ -186,7 +186,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("D15 without a directory, with something else in the file's place, or without permission: unavailable, with a reason")
+    @DisplayName("D15 without a directory or permission, or with something other than a file: unavailable, with a reason")
     void unavailable() throws Exception {
         Path missing = directory.resolve("missing");
         try (LocalClaims claims = LocalClaims.open(missing)) {

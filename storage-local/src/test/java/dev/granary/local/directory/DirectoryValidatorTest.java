@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Directories that are refused, created, read-only or full. */
+/** Tests of directories that are refused, created, read-only or full. */
 final class DirectoryValidatorTest {
     private final TestEntries entries = new TestEntries("DirectoryValidatorTest");
 
@@ -41,7 +41,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 the directory is created with its parents, private")
+    @DisplayName("D13 the directory is created with its parents, private to the user")
     void created() throws Exception {
         Path directory = temporary.resolve("a/b/c");
         try (LocalTier tier = open(directory)) {
@@ -56,7 +56,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 a link, a file, a directory that others can write are refused with a message that says what to do; nothing is written")
+    @DisplayName("D13 a link, a file, a directory that others can write: refused with a remedy in the message; nothing is written")
     void refused() throws Exception {
         Path real = Files.createDirectory(temporary.resolve("real"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
@@ -70,14 +70,14 @@ final class DirectoryValidatorTest {
             assertRefused(shared, open, "chmod 700 " + shared);
         }
         try (Stream<Path> left = Files.walk(temporary)) {
-            assertEquals(5, left.count(), "what was there before, and nothing else");
+            assertEquals(5, left.count(), "nothing was written");
         }
         Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rwxr-xr-x"));
         open(shared).close();
     }
 
     @Test
-    @DisplayName("D13 a directory of another user is refused, though closed to all others; root's and this user's own are not")
+    @DisplayName("D13 a directory of another user is refused, even if private; root's and this user's own are accepted")
     void stranger() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("cache"), DirectoryValidator.privateDirectory(temporary));
         open(directory).close();
@@ -93,7 +93,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 parents may be open to others, as /tmp is, and may be links: what counts is the directory itself")
+    @DisplayName("D13 parents may be writable by others, as /tmp is, and may be links: only the directory itself is checked")
     void parents() throws Exception {
         Path sticky = Files.createDirectory(temporary.resolve("sticky"));
         Files.setAttribute(sticky, "unix:mode", 0_1777);
@@ -111,7 +111,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("E8 a limit exists where nobody set one")
+    @DisplayName("E8 there is a capacity by default")
     void defaultLimit() throws Exception {
         try (LocalTier tier = open(temporary.resolve("cache"))) {
             assertEquals(4L << 30, LocalTierConfig.DEFAULT_CAPACITY_BYTES);
@@ -128,7 +128,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("One directory under two names in one process has one account")
+    @DisplayName("One directory under two names in one process shares one store")
     void twoNames() throws Exception {
         Path real = Files.createDirectory(temporary.resolve("real"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
@@ -145,7 +145,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 O8 a read-only directory: opens, reads hit, writes are refused and counted")
+    @DisplayName("D15 O8 a read-only directory opens, reads hit, writes are refused and counted")
     void readOnly() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
         mount(directory, "size=4m,mode=700");
@@ -167,7 +167,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 O8 a full disk: reads hit, writes fail softly and are counted, nothing half-written stays")
+    @DisplayName("D15 O8 a full disk: reads hit, writes fail softly and are counted, no partial entry stays")
     void fullDisk() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
         mount(directory, "size=1m,mode=700");
@@ -185,7 +185,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 a directory without permission to write, for users whom permissions stop")
+    @DisplayName("D15 a directory without write permission, for users to whom permissions apply")
     void noPermission() throws Exception {
         Path directory = temporary.resolve("cache");
         Entry entry = entries.entry(1000);
@@ -216,7 +216,7 @@ final class DirectoryValidatorTest {
     private void mount(Path directory, String options) throws IOException, InterruptedException {
         assumeTrue("root".equals(System.getProperty("user.name")), "mounting a small disk needs root");
         boolean done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());
-        for (int i = 0; mounted && !done && i < 20; i++) { // what a closed tier had mapped for writing goes with a collection
+        for (int i = 0; mounted && !done && i < 20; i++) { // writable mappings of a closed tier are freed by the garbage collector
             System.gc();
             Thread.sleep(50);
             done = run("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory.toString());

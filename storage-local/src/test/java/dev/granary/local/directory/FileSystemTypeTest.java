@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which types of file systems are network ones, and how the system's tables are read. */
+/** Tests of the classification of network file systems, and of parsing the system's tables. */
 final class FileSystemTypeTest {
     private static final String MOUNTS = """
             22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -35,7 +35,7 @@ final class FileSystemTypeTest {
     @ValueSource(strings = {"nfs", "nfs4", "NFS", "cifs", "smb3", "smbfs", "ncpfs", "9p", "ceph", "glusterfs", "lustre", "beegfs", "gpfs", "afs", "afpfs",
         "webdav", "davfs", "coda", "orangefs", "ocfs2", "gfs2", "vboxsf", "unc", "fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.gcsfuse",
         "fuse.glusterfs", "fuse.ceph", "fuse.cephfs", "fuse.ceph-fuse", "fuse.juicefs", "fuse.blobfuse2", "fuse.gvfsd-fuse", "fuse.vmhgfs-fuse"})
-    @DisplayName("A file system of which another kernel holds a part is a network one")
+    @DisplayName("A file system that another kernel shares is a network one")
     void network(String type) {
         assertTrue(new FileSystemType(type, "").isNetwork());
     }
@@ -44,7 +44,7 @@ final class FileSystemTypeTest {
     @ValueSource(strings = {"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "ramfs", "overlay", "aufs", "fuseblk", "virtiofs",
         "vfat", "exfat", "ntfs3", "erofs", "squashfs", "ecryptfs", "fuse.fuse-overlayfs", "fuse.gocryptfs", "fuse.bindfs", "fuse.mergerfs",
         "apfs", "hfs", "NTFS", "ReFS", "FAT32", "autofs", "unknown", "fuse."})
-    @DisplayName("A file system of this machine alone is none, through FUSE or not, and an unknown type is not guessed to be one")
+    @DisplayName("A file system of this machine alone is not a network one, with or without FUSE; nor is an unknown type")
     void local(String type) {
         assertFalse(new FileSystemType(type, "/dev/sda1").isNetwork());
     }
@@ -52,13 +52,13 @@ final class FileSystemTypeTest {
     @ParameterizedTest
     @CsvSource({"fuse, mountpoint-s3, true", "fuse, https://dav.example/files, true", "osxfuse, user@host:/home, true", "macfuse, s3fs, true",
         "fuse, /dev/sdb1, false", "fuse, /a:b, false", "macfuse, encfs, false", "ext4, user@host:/home, false"})
-    @DisplayName("A FUSE file system that does not name its kind is told by its source")
+    @DisplayName("A FUSE file system that does not name its kind is identified by its source")
     void unnamed(String type, String source, boolean isNetwork) {
         assertEquals(isNetwork, new FileSystemType(type, source).isNetwork());
     }
 
     @Test
-    @DisplayName("The table of mounts is read by device number; lines that are none are passed over")
+    @DisplayName("The mount table is searched by device number; malformed lines are skipped")
     void mountTable() throws IOException {
         assertEquals(Optional.of(new FileSystemType("ext4", "/dev/vda")), find(254 << 8));
         assertEquals(Optional.of(new FileSystemType("nfs4", "server:/a\\040b")), find(26));
@@ -73,7 +73,7 @@ final class FileSystemTypeTest {
     }
 
     @Test
-    @DisplayName("Where there is a table of mounts, it and Java name the same type for this directory")
+    @DisplayName("If there is a mount table, it and Java name the same type for this directory")
     void realTable(@TempDir Path directory) throws IOException {
         FileSystemType type = FileSystemType.of(directory);
         assertEquals(Files.getFileStore(directory).type(), type.name());
@@ -82,7 +82,7 @@ final class FileSystemTypeTest {
     }
 
     @Test
-    @DisplayName("The kernel's user of a process is the effective one")
+    @DisplayName("The user that the kernel checks is the effective one")
     void effectiveUser() throws IOException {
         assertEquals(OptionalInt.of(1001), user("Name:\tjava\nUid:\t1000\t1001\t1000\t1000\nGid:\t1\t2\t3\t4\n"));
         assertEquals(OptionalInt.of(-2), user("Uid:\t0\t4294967294\t0\t0\n"));

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A segment that is opened while others change it. */
+/** Tests of opening a segment while other threads change it. */
 final class SegmentFileTest {
     private static final int ROUNDS = 1500;
     private static final long LENGTH = 1 << 20;
@@ -21,7 +21,7 @@ final class SegmentFileTest {
     private Path temporary;
 
     @Test
-    @DisplayName("L5 a segment that is cut at any moment of its opening is opened, with its length before or after")
+    @DisplayName("L5 a segment that is truncated at any moment of its opening is opened, with its length before or after")
     void cutWhileOpened() throws Exception {
         Path file = temporary.resolve("segment");
         SegmentFile.create(file, 1, LENGTH).close();
@@ -32,7 +32,7 @@ final class SegmentFileTest {
                 for (int round = 1; round <= ROUNDS; round++) {
                     await(begun, round);
                     long start = System.nanoTime();
-                    while (System.nanoTime() - start < round % 100 * 1000L) { // another moment each time
+                    while (System.nanoTime() - start < round % 100 * 1000L) { // a different moment each time
                         Thread.onSpinWait();
                     }
                     other.setLength(USED);

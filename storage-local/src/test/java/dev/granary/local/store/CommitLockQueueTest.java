@@ -18,21 +18,24 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The way to the commit lock, without any other process: the turns of threads, and what deadlines and interrupts do to them. */
+/**
+ * Tests of the queue for the commit lock within one process: turns of threads, timeouts,
+ * interrupts.
+ */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class CommitLockQueueTest {
     private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
     @Test
-    @DisplayName("A8 L4 threads take turns in the order in which they came: who has had one comes behind those who wait")
+    @DisplayName("A8 L4 threads take turns in order of arrival: one that had a turn queues behind the waiting ones")
     void order() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int round = 0; round < 50; round++) {
             List<String> turns = new CopyOnWriteArrayList<>();
-            CommitLockQueue.Turn first = queue.enter(new BoundedWait(DAY_NANOS));
+            CommitLockQueue.Turn first = queue.awaitTurn(new BoundedWait(DAY_NANOS));
             Thread waiting = Thread.ofPlatform().start(() -> {
-                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
-                    turns.add("who waited");
+                try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
+                    turns.add("waited");
                 } catch (CommitLockQueue.BusyException e) {
                     turns.add(e.toString());
                 }
@@ -41,63 +44,63 @@ final class CommitLockQueueTest {
                 Thread.onSpinWait();
             }
             first.close();
-            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.enter(wait)) {
-                turns.add("who had one");
+            try (BoundedWait wait = new BoundedWait(DAY_NANOS); CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
+                turns.add("had a turn");
             }
             waiting.join();
-            assertEquals(List.of("who waited", "who had one"), turns, "round " + round);
+            assertEquals(List.of("waited", "had a turn"), turns, "round " + round);
         }
     }
 
     @Test
-    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of turns that others had meanwhile")
+    @DisplayName("A8 L4 a turn that does not come in time is refused, with the number of other turns meanwhile")
     void noTurn() throws Exception {
         CommitLockQueue queue = new CommitLockQueue();
         for (int i = 0; i < 3; i++) {
-            queue.enter(new BoundedWait(DAY_NANOS)).close();
+            queue.awaitTurn(new BoundedWait(DAY_NANOS)).close();
         }
         List<String> refused = new CopyOnWriteArrayList<>();
-        try (CommitLockQueue.Turn _ = queue.enter(new BoundedWait(DAY_NANOS))) {
+        try (CommitLockQueue.Turn _ = queue.awaitTurn(new BoundedWait(DAY_NANOS))) {
             Thread.ofPlatform().start(() -> {
                 Thread.currentThread().interrupt();
                 try (BoundedWait wait = new BoundedWait(1_000_000)) {
-                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.enter(wait)).getMessage());
+                    refused.add(assertThrows(CommitLockQueue.BusyException.class, () -> queue.awaitTurn(wait)).getMessage());
                 }
                 refused.add(Boolean.toString(Thread.currentThread().isInterrupted()));
             }).join();
         }
-        assertTrue(refused.getFirst().contains(" ms 0 changes of this process ended"), refused::toString);
+        assertTrue(refused.getFirst().contains(": 0 changes of this process ended within "), refused::toString);
         assertEquals("true", refused.getLast());
-        queue.enter(new BoundedWait(DAY_NANOS)).close();
+        queue.awaitTurn(new BoundedWait(DAY_NANOS)).close();
     }
 
     @Test
-    @DisplayName("A8 L4 the count of changes tells a holder that stands still from others that take turns")
+    @DisplayName("A8 L4 the count of changes distinguishes a stalled holder from holders that alternate")
     void watch() {
         LockHolderWatch watch = new LockHolderWatch(7, 1000, 100);
         try (BoundedWait goesOn = new BoundedWait(DAY_NANOS); BoundedWait over = new BoundedWait(0)) {
-            watch.look(7, 1049);
-            assertFalse(watch.hasStood(over));
-            watch.look(7, 1050);
-            assertFalse(watch.hasStood(goesOn), "half is enough only where the wait is over");
-            assertTrue(watch.hasStood(over));
-            watch.look(7, 1099);
-            assertFalse(watch.hasStood(goesOn));
-            watch.look(8, 1099); // another holder
-            assertEquals(0, watch.stillNanos());
-            assertFalse(watch.hasStood(over));
-            watch.look(8, 1198);
-            assertFalse(watch.hasStood(goesOn));
-            watch.look(8, 1199);
-            assertTrue(watch.hasStood(goesOn));
-            assertEquals(100, watch.stillNanos());
-            watch.look(7, 1200); // a state that was put in order begins anew
-            assertFalse(watch.hasStood(over));
+            watch.observe(7, 1049);
+            assertFalse(watch.isStalled(over));
+            watch.observe(7, 1050);
+            assertFalse(watch.isStalled(goesOn), "half suffices only if the wait is over");
+            assertTrue(watch.isStalled(over));
+            watch.observe(7, 1099);
+            assertFalse(watch.isStalled(goesOn));
+            watch.observe(8, 1099); // another holder
+            assertEquals(0, watch.stallNanos());
+            assertFalse(watch.isStalled(over));
+            watch.observe(8, 1198);
+            assertFalse(watch.isStalled(goesOn));
+            watch.observe(8, 1199);
+            assertTrue(watch.isStalled(goesOn));
+            assertEquals(100, watch.stallNanos());
+            watch.observe(7, 1200); // a recovered state page restarts the count
+            assertFalse(watch.isStalled(over));
         }
     }
 
     @Test
-    @DisplayName("A8 L4 each change counts, whoever makes it: without that, others could not be told from one that stands still")
+    @DisplayName("A8 L4 each change of any process counts, so that alternating holders do not look like a stalled one")
     void changesCount(@TempDir Path temporary) throws Exception {
         SegmentStore store = SegmentStore.share(temporary.resolve("cache"), BootId.mark(), StoreStep.Listener.NONE);
         try {
@@ -114,36 +117,36 @@ final class CommitLockQueueTest {
     }
 
     @Test
-    @DisplayName("A8 L4 several waits of one patience take from it once each, and never more than there is; one that is over allows attempts")
-    void patience() {
-        RemainingTime patience = new RemainingTime(DAY_NANOS);
-        try (BoundedWait wait = new BoundedWait(patience)) {
+    @DisplayName("A8 L4 each wait is deducted once from the remaining time, which never becomes negative; 0 allows attempts")
+    void remaining() {
+        RemainingTime remaining = new RemainingTime(DAY_NANOS);
+        try (BoundedWait wait = new BoundedWait(remaining)) {
             wait.end();
-            long left = patience.left();
+            long left = remaining.nanos();
             assertTrue(left < DAY_NANOS);
             wait.end();
-            assertEquals(left, patience.left(), "it was over");
+            assertEquals(left, remaining.nanos(), "it was over");
         }
-        patience.spend(-1);
-        assertTrue(patience.left() < DAY_NANOS);
-        patience.spend(2 * DAY_NANOS);
-        assertEquals(0, patience.left());
-        assertEquals(0, new RemainingTime(-1).left());
+        remaining.deduct(-1);
+        assertTrue(remaining.nanos() < DAY_NANOS);
+        remaining.deduct(2 * DAY_NANOS);
+        assertEquals(0, remaining.nanos());
+        assertEquals(0, new RemainingTime(-1).nanos());
         AtomicBoolean tried = new AtomicBoolean();
-        try (BoundedWait wait = new BoundedWait(patience)) {
+        try (BoundedWait wait = new BoundedWait(remaining)) {
             assertTrue(wait.isOver());
             assertTrue(wait.until(nanos -> {
                 assertEquals(0, nanos);
                 tried.set(true);
                 return true;
             }));
-            wait.pause(DAY_NANOS); // else the test's own deadline ends it
+            wait.pause(DAY_NANOS); // otherwise the test's timeout ends it
         }
         assertTrue(tried.get());
     }
 
     @Test
-    @DisplayName("A7 an interrupt ends no wait: it is tried again, and the status is given back at the end")
+    @DisplayName("A7 an interrupt ends no wait: the wait continues, and the status is restored at the end")
     void interrupt() {
         int[] attempts = {0};
         try (BoundedWait wait = new BoundedWait(DAY_NANOS)) {

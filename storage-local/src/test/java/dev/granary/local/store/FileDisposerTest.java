@@ -41,7 +41,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Each act that removes or cuts something of the store asks first: the rows of docs/deletions.md. */
+/**
+ * Tests that each act that removes or truncates files checks first: the rows of docs/deletions.md.
+ */
 @Timeout(600)
 final class FileDisposerTest {
     private static final int SIZE = 10_000;
@@ -83,7 +85,7 @@ final class FileDisposerTest {
         return Objects.requireNonNull(store.files());
     }
 
-    /** The first segment, closed. */
+    /** Returns the first segment, closed. */
     private SegmentFile closed() throws IOException {
         SegmentFile segment = files().segments().get(1);
         segment.setPhase(SegmentFile.Phase.CLOSED);
@@ -95,7 +97,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 a plan that does not know an entry of the index, or takes it for shorter, is not confirmed")
+    @DisplayName("A3 a plan that lacks an entry of the index, or has it as shorter, is not confirmed")
     void plans() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         SegmentFile segment = closed();
@@ -119,14 +121,14 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 no plan is confirmed for a segment that takes entries, or is the last one, or of another store")
+    @DisplayName("A3 no plan is confirmed for a segment that is open, the last one, or of another store")
     void segmentsThatLive() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         IndexSnapshot snapshot = IndexSnapshot.of(files().index());
         SegmentFile open = files().segments().get(1);
         assertEquals(SegmentFile.Phase.OPEN, open.phase());
         assertFalse(disposer.confirms(files(), snapshot, List.of(open)), "it takes entries");
-        int number = EntryLocation.segment(files().state().tail());
+        int number = EntryLocation.segment(files().state().appendPosition());
         SegmentFile last = files().segments().get(number);
         last.setPhase(SegmentFile.Phase.CLOSED);
         assertFalse(disposer.confirms(files(), snapshot, List.of(last)), "the last one");
@@ -136,7 +138,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 a segment is taken for empty only when the index has nothing in it")
+    @DisplayName("A3 a segment counts as empty only if the index has no entry in it")
     void emptySegments() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         SegmentFile segment = closed();
@@ -145,12 +147,12 @@ final class FileDisposerTest {
             tier.discard(entry);
         }
         assertTrue(disposer.confirmsEmpty(files(), segment));
-        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().tail()))));
+        assertFalse(disposer.confirmsEmpty(files(), files().segments().get(EntryLocation.segment(files().state().appendPosition()))));
     }
 
     @ParameterizedTest
     @EnumSource(names = {"CLOSED", "MARKED_GONE", "PUNCHED"})
-    @DisplayName("A3 the directory is replaced while a sweep is at it: nothing of the new store is removed, cut or emptied")
+    @DisplayName("A3 the directory is replaced during a sweep: nothing of the new store is removed, truncated or emptied")
     void replacedStore(StoreStep at) throws Exception {
         for (int i = 0; i < 2 * IN_A_SEGMENT; i++) { // one segment to remove, one to punch
             if (i < IN_A_SEGMENT + 5 || i % 2 == 0) {
@@ -183,12 +185,12 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 the last segment is not cut where the index has entries behind an end that was set back")
+    @DisplayName("A3 the last segment is not truncated if the index has entries beyond an append position that was set back")
     void endSetBack() throws Exception {
         StatePage state = files().state();
-        long end = state.tail();
+        long end = state.appendPosition();
         long back = EntryLocation.location(EntryLocation.segment(end), EntryLocation.unit(end) / 2);
-        assertTrue(state.exchange(StatePage.TAIL, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
+        assertTrue(state.compareAndSet(StatePage.APPEND_POSITION, EntryLocation.withCheck(end), EntryLocation.withCheck(back)));
         Entry large = SharedEntries.entry("large", 2 << 20); // needs a segment of its own
         tier.store(large);
         assertAllHit(tier, entries);
@@ -198,7 +200,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 an index stays where the one that the state names is not there")
+    @DisplayName("A3 an index stays if the one that the state page names is missing")
     void onlyIndex() throws Exception {
         StatePage state = files().state();
         long present = state.get(StatePage.GENERATION);
@@ -222,7 +224,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 D10 an entry is taken out of a slot only while it lies where it was found")
+    @DisplayName("A3 D10 an entry is removed from a slot only while its location is unchanged")
     void slots() throws Exception {
         EntryIndex index = files().index();
         IndexSnapshot snapshot = IndexSnapshot.of(index);
@@ -233,7 +235,7 @@ final class FileDisposerTest {
         assertAllHit(tier, entries);
     }
 
-    /** A slot of the index as it was, to be entered again. */
+    /** Copy of a slot of the index, to be inserted again. */
     private record Slot(long tag, long location, long units) {}
 
     private void enter(List<Slot> slots) throws IOException {
@@ -253,7 +255,7 @@ final class FileDisposerTest {
         return slots;
     }
 
-    /** Does what is due at the first step of a kind after another one. */
+    /** Listener that runs an action at the first step of a kind after another one. */
     private final class Once implements StoreStep.Listener {
         private final StoreStep after;
         private final StoreStep at;
@@ -295,7 +297,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 nothing is done to a segment whose store has another state by now")
+    @DisplayName("A3 no act changes a segment whose store has another state page by now")
     void replacedState() throws Exception {
         FileDisposer disposer = new FileDisposer(store);
         SegmentFile segment = closed();
@@ -311,7 +313,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 a sweep gives nothing back where its plan is not confirmed")
+    @DisplayName("A3 a sweep reclaims nothing if its plan is not confirmed")
     void planOfTheSweep() throws Exception {
         List<Slot> first = slots(1);
         List<Entry> gone = entries.subList(0, first.size());
@@ -321,7 +323,7 @@ final class FileDisposerTest {
     }
 
     @Test
-    @DisplayName("A3 a segment that was copied stays where the index has something in it all the same")
+    @DisplayName("A3 a segment that was copied stays if the index still has an entry in it")
     void copiedButNotEmpty() throws Exception {
         List<Slot> first = slots(1);
         entries.subList(0, first.size() - 1).forEach(tier::discard); // the last one keeps the segment long
@@ -331,17 +333,17 @@ final class FileDisposerTest {
         new Once(StoreStep.CLOSED, StoreStep.MOVED, () -> enter(first)).sweep();
         assertEquals(first.size(), slots(1).size());
         assertTrue(Files.exists(store.layout().segment(1)));
-        tier.clear(); // what was entered again has no bytes any more
+        tier.clear(); // the entry that was inserted again has no bytes
     }
 
     @Test
-    @DisplayName("A3 what was stored anew since the order of eviction was made is not evicted with the old")
+    @DisplayName("A3 an entry that was stored again after the eviction order was computed is not evicted with the old ones")
     void storedAnewWhileEvicted() throws Exception {
         tier.clear();
         tier.close();
         store.release();
         boolean[] done = {false};
-        Entry anew = SharedEntries.entry("anew300", 2000); // behind the first of those that leave at once
+        Entry anew = SharedEntries.entry("anew300", 2000); // after the first batch of evictions
         tier = open(step -> {
             if (step == StoreStep.EVICTED && !done[0]) {
                 done[0] = true;
@@ -353,14 +355,14 @@ final class FileDisposerTest {
         for (int i = 0; i < 2000; i++) {
             assertTrue(tier.store(SharedEntries.entry("anew" + i, 2000)) instanceof StoreResult.Stored);
         }
-        tier.setCapacity(tier.diskBytes() / 6 * 5); // not so little that a store waits for the sweep
+        tier.setCapacity(tier.diskBytes() / 6 * 5); // not low enough for a store to wait for the sweep
         assertTrue(done[0]);
         assertTrue(tier.statistics().evictions() > 300, () -> tier.statistics().evictions() + " were evicted");
         assertHit(anew, tier.load(anew.id()));
     }
 
     @Test
-    @DisplayName("A3 a slot that seemed to lead nowhere is judged again under the lock")
+    @DisplayName("A3 a slot that seemed to be dangling is checked again under the lock")
     void judgedAgain() throws Exception {
         Path hidden = store.layout().segments().resolve("hidden");
         Path file = store.layout().segment(2);
