@@ -130,11 +130,11 @@ class ConstantEvictionTest {
         List<String> names = List.of("a", "b", "c", "d", "e", "f");
         names.forEach(name -> use(name, 1, 10));
         names.reversed().forEach(name -> use(name, 1, 10));
-        String left = "abcdef";
+        String remaining = "abcdef";
         for (int i = 0; i < 6; i++) {
             use("new" + i, 1, 11);
-            left = left.substring(0, left.length() - 1);
-            assertEquals(left, cached(names.toArray()));
+            remaining = remaining.substring(0, remaining.length() - 1);
+            assertEquals(remaining, cached(names.toArray()));
         }
     }
 

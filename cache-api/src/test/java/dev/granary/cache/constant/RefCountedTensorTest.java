@@ -17,7 +17,7 @@ class RefCountedTensorTest {
     void tooLate() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
-        ConstantHold<Piece> first = tensor.handOver();
+        ConstantHold<Piece> first = tensor.countedHold();
         ConstantHold<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
         first.close();
         second.close();
@@ -31,10 +31,10 @@ class RefCountedTensorTest {
     void cacheOwns() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);
-        tensor.handOver().close();
+        tensor.countedHold().close();
         assertEquals(1, memory.live());
         tensor.uncache();
-        tensor.leave();
+        tensor.notifyAndRelease();
         memory.assertAllFreed();
     }
 }
