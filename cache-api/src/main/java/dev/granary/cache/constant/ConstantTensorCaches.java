@@ -23,8 +23,9 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     // Written only under the monitor.
     private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
-    private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class); // guarded by this
-    private final Map<Device, ConstantLimit> deviceLimits = new HashMap<>(); // guarded by this
+    // Both guarded by this.
+    private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
+    private final Map<Device, ConstantLimit> deviceLimits = new HashMap<>();
     private final LongSupplier nanos;
     private final Duration maxWait;
     private boolean isClosed; // guarded by this

@@ -27,7 +27,7 @@ public interface Ticker {
      * Waits for {@code duration} or until the thread is interrupted, and then keeps its interrupt
      * status.
      */
-    default void pauseCalmly(Duration duration) {
+    default void pauseQuietly(Duration duration) {
         try {
             pause(duration);
         } catch (InterruptedException e) {

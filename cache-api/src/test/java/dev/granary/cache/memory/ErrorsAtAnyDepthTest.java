@@ -39,7 +39,7 @@ class ErrorsAtAnyDepthTest {
                 assertEquals("v" + key, cache.get(key, k -> "v" + k));
             }
             assertTrue(cache.size() <= cache.capacity(), () -> "size " + cache.size());
-            assertEquals(0, cache.underWay());
+            assertEquals(0, cache.inProgress());
             assertEquals(0, BuildCycleDetector.PROCESS.waiting());
             if (policy == PrimitiveCachePolicy.W_TINY_LFU) {
                 return; // it need not keep what is new
@@ -83,7 +83,7 @@ class ErrorsAtAnyDepthTest {
                 for (int key = Math.max(first, deepest.get() - 100); key < deepest.get() + 3; key++) {
                     assertEquals("f", cache.get(key, _ -> "f"));
                 }
-                assertEquals(0, cache.underWay());
+                assertEquals(0, cache.inProgress());
             });
         }
     }
@@ -174,7 +174,7 @@ class ErrorsAtAnyDepthTest {
                     assertTrue("built".equals(told.get()) || told.get() instanceof StackOverflowError, () -> "told " + told.get());
                 }
                 assertEquals("p", cache.get("probe", _ -> "p"));
-                assertEquals(0, cache.underWay());
+                assertEquals(0, cache.inProgress());
                 String now = cache.get(key, _ -> "anew");
                 assertTrue(now.equals("anew") || now.equals("built"), now);
                 assertEquals(now, cache.get(key, _ -> "again"));
@@ -198,7 +198,7 @@ class ErrorsAtAnyDepthTest {
         key.repair();
         assertEquals("anew", cache.get(key, _ -> "anew"));
         assertEquals("n", cache.get("next", _ -> "n"));
-        assertEquals(0, cache.underWay());
+        assertEquals(0, cache.inProgress());
     }
 
     @Test
@@ -211,17 +211,17 @@ class ErrorsAtAnyDepthTest {
         LogicalClock.Timekeeper failing = new Time(() -> {
             throw new StackOverflowError("on purpose");
         });
-        LogicalClock.Timekeeper former = clock.current();
-        clock.pass(former, new Time(() -> {
+        LogicalClock.Timekeeper previous = clock.current();
+        clock.pass(previous, new Time(() -> {
             clock.pass(clock.current(), failing); // so that the turn, which was the stripe's for a moment, is taken by another
             return 0;
         }));
-        assertThrows(StackOverflowError.class, () -> stripe.use(0, clock));
-        assertFalse(AccessStripe.note(AccessStripe.of(table, id), id, 0), "it is another's turn");
-        clock.pass(failing, former);
-        stripe.use(0, clock);
+        assertThrows(StackOverflowError.class, () -> stripe.recordUse(0, clock));
+        assertFalse(AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0), "it is another's turn");
+        clock.pass(failing, previous);
+        stripe.recordUse(0, clock);
         assertSame(stripe, clock.current());
-        assertTrue(AccessStripe.note(AccessStripe.of(table, id), id, 0));
+        assertTrue(AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0));
         assertEquals(2, stripe.hits());
     }
 
@@ -241,7 +241,7 @@ class ErrorsAtAnyDepthTest {
                     mine.set(stripe);
                 }
                 clock.pass(clock.current(), other);
-                stripe.use(0, clock);
+                stripe.recordUse(0, clock);
                 uses.incrementAndGet();
             });
             assertTrue(uses.get() > 0);
@@ -257,7 +257,7 @@ class ErrorsAtAnyDepthTest {
         }
 
         @Override
-        public void lose() {}
+        public void turnLost() {}
     }
 
     @ParameterizedTest

@@ -90,7 +90,7 @@ class InterruptStormTest {
                 return "v" + k;
             }));
         });
-        assertEquals(0, cache.underWay());
+        assertEquals(0, cache.inProgress());
         assertTrue(cache.size() <= KEYS / 3);
         for (int key = 0; key < KEYS; key++) {
             assertEquals("v" + key, cache.get(key, k -> "v" + k));

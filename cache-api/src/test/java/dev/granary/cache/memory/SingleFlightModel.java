@@ -75,18 +75,18 @@ public final class SingleFlightModel {
 
     /** The same without the single flight: looks, builds, keeps. */
     public static class Racy {
-        private final ValueStore<Integer, Integer> kept = new LruStore<>(new PrimitiveCache<>(0), 10);
+        private final ValueStore<Integer, Integer> store = new LruStore<>(new PrimitiveCache<>(0), 10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
         /** Gets a value that may have to be built. */
         @Operation
         public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
-            Integer found = kept.find(key);
+            Integer found = store.find(key);
             if (found != null) {
                 return found;
             }
             int built = builds.incrementAndGet(key);
-            kept.keep(key, built);
+            store.put(key, built);
             return built;
         }
     }
