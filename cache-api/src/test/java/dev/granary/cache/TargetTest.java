@@ -111,7 +111,8 @@ class TargetTest {
             assertEquals(wanted, nameOfDevice(part.toString()));
         }
         String many = ".".repeat(1 << 20);
-        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> { // a quadratic search takes far longer
+        // A quadratic search takes far longer.
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> {
             assertEquals("a" + many.substring(0, 59), nameOfDevice(many + "a" + many + "b" + many));
             assertEquals("x", nameOfDevice(many));
         });

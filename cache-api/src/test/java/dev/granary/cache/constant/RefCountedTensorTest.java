@@ -8,12 +8,12 @@ import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The owners of one tensor. */
+/** Tests of the ownership of one tensor. */
 class RefCountedTensorTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
 
     @Test
-    @DisplayName("M15 who comes to a tensor just after its last owner has let go gets nothing, and does not bring it back")
+    @DisplayName("M15 opening a tensor just after its last release returns null and does not revive it")
     void tooLate() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
@@ -27,7 +27,7 @@ class RefCountedTensorTest {
     }
 
     @Test
-    @DisplayName("M15 the cache is an owner: a tensor that it has stays without users, until it leaves")
+    @DisplayName("M15 the cache is an owner: a cached tensor without users stays until it is removed")
     void cacheOwns() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);

@@ -106,7 +106,8 @@ class MetadataCodecTest {
                 out.writeBytes(good, 1, good.length - 1);
             }));
         }
-        assertEmpty(new byte[] {1, 0, (byte) 0xbf, (byte) 0xff, (byte) 0xff, (byte) 0xff, 0x0f}); // a name of 2^31 characters
+        // A name of 2^31 characters.
+        assertEmpty(new byte[] {1, 0, (byte) 0xbf, (byte) 0xff, (byte) 0xff, (byte) 0xff, 0x0f});
     }
 
     @Test

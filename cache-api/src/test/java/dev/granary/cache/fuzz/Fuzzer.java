@@ -65,7 +65,8 @@ public final class Fuzzer {
         long bound = FuzzTarget.BASE_BYTES + (long) target.bytesPerByte() * input.length;
         long allocated = allocation(input.clone());
         if (allocated > bound) {
-            allocated = Math.min(allocated, allocation(input.clone())); // the first run may have loaded classes
+            // The first run may have loaded classes.
+            allocated = Math.min(allocated, allocation(input.clone()));
         }
         if (allocated > bound) {
             throw new AssertionError(target.name() + " allocates " + allocated + " bytes for " + shown(input));

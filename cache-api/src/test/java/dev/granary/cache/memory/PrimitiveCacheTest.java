@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** One thread: capacity, recency, counters. */
+/** Single-threaded tests of capacity, recency and counters. */
 class PrimitiveCacheTest {
     private final List<Integer> built = new ArrayList<>();
 
@@ -101,11 +101,11 @@ class PrimitiveCacheTest {
         cache.setCapacity(10);
         assertEquals(List.of(900, 910, 920, 930, 940, 950, 960, 970, 980, 990), kept(cache));
         cache.setCapacity(9);
-        assertNull(cache.peek(990), "the oldest of the ten");
+        assertNull(cache.peek(990), "the least recently used of the ten");
     }
 
     @Test
-    @DisplayName("M9 what is touched survives, the oldest leave, a present key is no growth")
+    @DisplayName("M9 used values stay, the least recently used are evicted, a present key does not increase the size")
     void recency() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(3);
         getAll(cache, 0, 3);
@@ -121,7 +121,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 looking without asking changes neither recency nor counters")
+    @DisplayName("M9 peek changes neither recency nor counters")
     void peek() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(2);
         getAll(cache, 0, 2);
@@ -148,7 +148,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 0: always a miss")
+    @DisplayName("M10 capacity 0: every call is a miss")
     void alwaysMiss() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(0);
         getAll(cache, 0, 10);
@@ -158,7 +158,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is refused, with the figure in the message, and changes nothing")
+    @DisplayName("M13 a negative capacity is rejected, with the value in the message, and changes nothing")
     void negative() {
         assertTrue(assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1)).toString().contains("-1"));
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4);
@@ -167,7 +167,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 a hit hands out the very value that was built")
+    @DisplayName("M9 a hit returns the same object that was built")
     void sameValue() {
         PrimitiveCache<List<String>, Object> cache = new PrimitiveCache<>(4);
         Object first = cache.get(List.of("a"), _ -> new Object());
