@@ -8,8 +8,8 @@ public enum ConstantPolicy {
     /** Cached tensors stay; the new one is computed but not cached. */
     NO_EVICT,
     /**
-     * Tensors with the least compute time per byte are evicted first, but only if their total
-     * compute time is less than that of the new one. Otherwise the new one is not cached.
+     * Tensors with the least compute time per byte are evicted first, if their total compute time
+     * is less than that of the new one. Otherwise the new one is not cached.
      */
     COST,
     /**

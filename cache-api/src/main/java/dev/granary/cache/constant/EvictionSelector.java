@@ -25,8 +25,8 @@ final class EvictionSelector {
     /**
      * Selects the tensors with the least compute time per byte and at least {@code bytes} bytes.
      *
-     * @return the selected tensors, or null if all together are smaller, or if their compute time
-     *     is not less than {@code costNanos}, since the exchange would then lose time
+     * @return the selected tensors, or null if all together are smaller or their compute time is
+     *     not less than {@code costNanos}
      */
     static @Nullable List<ConstantSlot<?>> cheapest(List<ConstantSlot<?>> cached, long bytes, long costNanos) {
         List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);

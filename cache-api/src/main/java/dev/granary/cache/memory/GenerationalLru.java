@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Eviction sorts all values by their last use once, and then removes them in that order. A value
  * used since the sort is skipped, because it is newer than all that were sorted. Values are sorted
- * again only when none is left. Each value is thus examined once per removal or use, and the cost
- * of an eviction depends on the number of values only through memory latency.
+ * again only when none is left. Each value is thus examined once per removal or use. The number of
+ * values affects the cost of an eviction only through memory latency.
  */
 abstract class GenerationalLru<K, V> {
     private static final int INITIAL_SLOTS = 64;

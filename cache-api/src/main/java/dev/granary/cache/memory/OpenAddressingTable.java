@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A hash table of slots that is read without a lock and changed under the caller's lock. It uses
  * open addressing with linear probing and a load factor of at most 3/8. A removal leaves no gap:
- * the slots behind it move up (Knuth, The Art of Computer Programming 3, 6.4, algorithm R), so that
- * a table stays fast under additions and removals. A concurrent lookup may miss a moving slot, so
- * an absent key is confirmed only if no slot has moved.
+ * the slots behind it move up (Knuth, The Art of Computer Programming 3, 6.4, algorithm R). The
+ * table thus stays fast under additions and removals. A concurrent lookup may miss a moving slot,
+ * so an absent key is confirmed only if no slot has moved.
  *
  * <p>A {@link java.util.concurrent.ConcurrentHashMap} would add one object per slot to the path of
  * each hit. For the same reason caches extend this class instead of having a table: each such

@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 
 /**
  * A fuzzer that runs a parser on mutated inputs. An input fails if the parser throws an
- * undocumented exception or {@link Error}, or allocates more heap than a bound that depends only on
- * the input's length. The message contains the input in hexadecimal digits.
+ * undocumented exception or {@link Error}, or allocates more heap than permitted. The limit depends
+ * only on the input's length. The message contains the input in hexadecimal digits.
  *
  * <p>The system property {@code granary.fuzz.runs} sets the number of inputs; the build uses
  * {@value #DEFAULT_RUNS} per parser.

@@ -27,7 +27,7 @@ class PrimitiveCacheTest {
         IntStream.range(from, to).forEach(key -> assertEquals("value " + key, get(cache, key)));
     }
 
-    private static List<Integer> kept(PrimitiveCache<Integer, String> cache) {
+    private static List<Integer> presentKeys(PrimitiveCache<Integer, String> cache) {
         return IntStream.range(0, 1000).filter(key -> cache.peek(key) != null).boxed().toList();
     }
 
@@ -71,7 +71,7 @@ class PrimitiveCacheTest {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22);
         getAll(cache, 0, 30);
         assertEquals(22, cache.size());
-        assertEquals(IntStream.range(8, 30).boxed().toList(), kept(cache));
+        assertEquals(IntStream.range(8, 30).boxed().toList(), presentKeys(cache));
     }
 
     @Test
@@ -86,7 +86,7 @@ class PrimitiveCacheTest {
         get(cache, 0);
         get(cache, 2);
         cache.setCapacity(10);
-        assertEquals(List.of(0, 2, 4, 5, 6, 7, 8, 9, 10, 11), kept(cache));
+        assertEquals(List.of(0, 2, 4, 5, 6, 7, 8, 9, 10, 11), presentKeys(cache));
         assertEquals(10, cache.capacity());
     }
 
@@ -99,7 +99,7 @@ class PrimitiveCacheTest {
             get(cache, key);
         }
         cache.setCapacity(10);
-        assertEquals(List.of(900, 910, 920, 930, 940, 950, 960, 970, 980, 990), kept(cache));
+        assertEquals(List.of(900, 910, 920, 930, 940, 950, 960, 970, 980, 990), presentKeys(cache));
         cache.setCapacity(9);
         assertNull(cache.peek(990), "the least recently used of the ten");
     }
@@ -113,10 +113,10 @@ class PrimitiveCacheTest {
         get(cache, 0);
         assertEquals(3, cache.size());
         get(cache, 3);
-        assertEquals(List.of(0, 2, 3), kept(cache));
+        assertEquals(List.of(0, 2, 3), presentKeys(cache));
         get(cache, 2);
         get(cache, 4);
-        assertEquals(List.of(2, 3, 4), kept(cache));
+        assertEquals(List.of(2, 3, 4), presentKeys(cache));
         assertEquals(List.of(0, 1, 2, 3, 4), built);
     }
 
@@ -127,7 +127,7 @@ class PrimitiveCacheTest {
         getAll(cache, 0, 2);
         assertEquals("value 0", cache.peek(0));
         get(cache, 2);
-        assertEquals(List.of(1, 2), kept(cache));
+        assertEquals(List.of(1, 2), presentKeys(cache));
         assertCounts(cache, 0, 3);
     }
 

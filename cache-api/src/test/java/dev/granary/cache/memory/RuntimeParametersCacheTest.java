@@ -357,7 +357,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a listener is called for each evicted value with its key, which is then not closed; it may use the cache, and its failure is logged")
+    @DisplayName("M3 a listener is called for each evicted value with its key, instead of a close; it may use the cache; its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();
         List<Integer> evicted = new ArrayList<>();
