@@ -38,7 +38,7 @@ class SeedReporterTest {
     }
 
     @Test
-    @DisplayName("a failed assertion stays one, at its line, with the seed after its message")
+    @DisplayName("a failed assertion stays an AssertionError with its stack trace, with the seed after its message")
     void assertion() {
         Throwable failure = assertThrows(AssertionError.class, () -> assertEquals(1, 2));
         Throwable reported = assertInstanceOf(AssertionError.class, SeedReporter.withSeed(failure, 57));

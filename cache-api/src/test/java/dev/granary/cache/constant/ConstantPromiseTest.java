@@ -88,14 +88,14 @@ class ConstantPromiseTest {
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
         assertEquals(0, cache.getSize());
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
-        ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
+        ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
         for (Future<ConstantLookup<Piece>> other : waiting) {
-            try (ConstantHold<Piece> theirs = hit(other)) {
-                assertSame(mine.buffer(), theirs.buffer());
+            try (ConstantHold<Piece> other = hit(other)) {
+                assertSame(own.buffer(), other.buffer());
             }
         }
-        mine.close();
+        own.close();
         assertEquals(new ConstantStatistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0), cache.statistics());
     }
 
@@ -221,14 +221,14 @@ class ConstantPromiseTest {
             List<Future<ConstantLookup<Piece>>> waiting = waiters();
             removal.run();
             assertEquals(0, cache.statistics().promisedBytes());
-            ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
-            Piece piece = mine.buffer();
-            mine.close();
+            ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
+            Piece piece = own.buffer();
+            own.close();
             for (Future<ConstantLookup<Piece>> other : waiting) {
-                try (ConstantHold<Piece> theirs = hit(other)) {
-                    assertSame(piece, theirs.buffer());
+                try (ConstantHold<Piece> other = hit(other)) {
+                    assertSame(piece, other.buffer());
                     assertFalse(piece.isFreed());
-                    assertFalse(theirs.isCached());
+                    assertFalse(other.isCached());
                 }
             }
             assertTrue(piece.isFreed());

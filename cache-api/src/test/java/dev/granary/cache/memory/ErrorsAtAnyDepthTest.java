@@ -236,21 +236,21 @@ class ErrorsAtAnyDepthTest {
         for (int round = 0; round < ROUNDS; round++) {
             LogicalClock clock = new LogicalClock();
             AccessStripe unused = new AccessStripe(new long[1][], 0);
-            AtomicReference<@Nullable AccessStripe> mine = new AtomicReference<>();
+            AtomicReference<@Nullable AccessStripe> owned = new AtomicReference<>();
             AtomicInteger uses = new AtomicInteger();
             LogicalClock.Timekeeper other = new Time(() -> 0);
             StackEdge.run(LEVELS, round, level -> {
-                AccessStripe stripe = mine.get();
+                AccessStripe stripe = owned.get();
                 if (stripe == null) {
                     stripe = new AccessStripe(unused);
-                    mine.set(stripe);
+                    owned.set(stripe);
                 }
                 clock.pass(clock.current(), other);
                 stripe.recordUse(0, clock);
                 uses.incrementAndGet();
             });
             assertTrue(uses.get() > 0);
-            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(mine.get()).hits() >= uses.get()));
+            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(owned.get()).hits() >= uses.get()));
         }
     }
 
