@@ -91,8 +91,8 @@ class ConstantPromiseTest {
         ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
         for (Future<ConstantLookup<Piece>> other : waiting) {
-            try (ConstantHold<Piece> other = hit(other)) {
-                assertSame(own.buffer(), other.buffer());
+            try (ConstantHold<Piece> shared = hit(other)) {
+                assertSame(own.buffer(), shared.buffer());
             }
         }
         own.close();
@@ -225,10 +225,10 @@ class ConstantPromiseTest {
             Piece piece = own.buffer();
             own.close();
             for (Future<ConstantLookup<Piece>> other : waiting) {
-                try (ConstantHold<Piece> other = hit(other)) {
-                    assertSame(piece, other.buffer());
+                try (ConstantHold<Piece> shared = hit(other)) {
+                    assertSame(piece, shared.buffer());
                     assertFalse(piece.isFreed());
-                    assertFalse(other.isCached());
+                    assertFalse(shared.isCached());
                 }
             }
             assertTrue(piece.isFreed());
