@@ -1,8 +1,10 @@
 /**
- * The domain of Granary: ids, targets, entries and their format, the plug for stores, the in-memory caches. The lowest module: it knows no
- * store's client library and no driver.
+ * The domain of Granary: ids, targets, entries and their format, the store interface, and the
+ * in-memory caches.
+ *
+ * <p>This is the lowest module. It depends on no store's client library and on no driver.
  */
-@SuppressWarnings("module") // those that it exports to are built after it
+@SuppressWarnings("module") // the modules named in qualified exports are built later
 module dev.granary.cache {
     requires static transitive org.jspecify;
     requires com.esotericsoftware.kryo;

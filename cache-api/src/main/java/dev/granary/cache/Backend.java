@@ -4,14 +4,15 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * An API family with a binary format of its own; each has its own namespace in every store.
+ * A family of GPU APIs with its own binary format. Each backend has its own namespace in every
+ * store.
  *
  * <p>The {@link #path()} names appear in stored ids and in bucket keys and therefore never change.
  */
 public enum Backend {
-    /** OpenCL: binaries as {@code clGetProgramInfo(CL_PROGRAM_BINARIES)} gives them. */
+    /** OpenCL: binaries as returned by {@code clGetProgramInfo(CL_PROGRAM_BINARIES)}. */
     OPENCL("opencl"),
-    /** Level Zero: native modules as {@code zeModuleGetNativeBinary} gives them. */
+    /** Level Zero: native modules as returned by {@code zeModuleGetNativeBinary}. */
     LEVEL_ZERO("level-zero");
 
     private final String path;
@@ -20,12 +21,15 @@ public enum Backend {
         this.path = path;
     }
 
-    /** The name of this backend in stored ids, in directories and in bucket keys. */
+    /** Returns the name of this backend in stored ids, directories and bucket keys. */
     public String path() {
         return path;
     }
 
-    /** The backend of that {@link #path()} name, or empty where this version of Granary knows none of that name. */
+    /**
+     * Returns the backend with this {@link #path()} name, or empty if this version of Granary does
+     * not support it.
+     */
     public static Optional<Backend> ofPath(String path) {
         return Arrays.stream(values()).filter(b -> b.path.equals(path)).findFirst();
     }

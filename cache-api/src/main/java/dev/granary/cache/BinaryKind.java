@@ -1,9 +1,9 @@
 package dev.granary.cache;
 
-/** What the byte strings of a {@link KernelBinaries} represent. */
+/** The kind of content in a {@link KernelBinaries}. */
 public enum BinaryKind {
-    /** Device code of kernels, as a driver hands it out and takes it back. */
+    /** Device code of kernels, as a driver returns and accepts it. */
     KERNEL,
-    /** A whole primitive, serialized. Reserved: no engine supports it yet. */
+    /** A whole serialized primitive. Reserved: no engine supports it yet. */
     PRIMITIVE
 }

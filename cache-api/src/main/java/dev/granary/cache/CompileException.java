@@ -1,18 +1,18 @@
 package dev.granary.cache;
 
-/** A source did not compile. The message tells what; the {@link #buildLog()} is the compiler's own words. */
+/** Thrown when a source does not compile. The {@link #buildLog()} is the compiler's output. */
 public final class CompileException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final String buildLog;
 
-    /** A failure with the compiler's output. */
+    /** Creates an exception whose message is followed by the compiler's output. */
     public CompileException(String message, String buildLog) {
         super(buildLog.isBlank() ? message : message + System.lineSeparator() + buildLog.strip());
         this.buildLog = buildLog;
     }
 
-    /** What the compiler printed; may be empty. */
+    /** Returns the compiler's output; may be empty. */
     public String buildLog() {
         return buildLog;
     }

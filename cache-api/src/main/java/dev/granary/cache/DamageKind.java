@@ -1,21 +1,27 @@
 package dev.granary.cache;
 
-/** Why stored bytes are not the entry that was asked for. Each is a miss, counted by this reason, and healed by the next store. */
+/**
+ * The reason why stored bytes are not the requested entry. Each is counted as a miss by this reason
+ * and is repaired by the next store.
+ */
 public enum DamageKind {
-    /** Fewer bytes than the frame says, or none. */
+    /** Fewer bytes than the header declares, or none. */
     TRUNCATED,
-    /** More bytes than the frame says. */
+    /** More bytes than the header declares. */
     EXTENDED,
-    /** A checksum or a length does not fit. */
+    /** A checksum or a length does not match. */
     CORRUPT,
-    /** Not an entry at all: another file, an error page. */
+    /** Not an entry, but for example another file or an error page. */
     FOREIGN,
-    /** A sound entry, of another id. */
+    /** A sound entry of another id. */
     WRONG_KEY,
-    /** A format older than this version reads. */
+    /** A format that is older than this version reads. */
     TOO_OLD,
-    /** A format, a flag or a key's schema newer than this version knows, or packed with a library that cannot be loaded here. */
+    /**
+     * A format, flag or key schema that is newer than this version supports, or a compression whose
+     * library cannot be loaded.
+     */
     TOO_NEW,
-    /** Larger than the reader accepts, or has memory for. */
+    /** Larger than the reader accepts or than the available memory. */
     TOO_LARGE
 }

@@ -9,23 +9,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store keeps: an id, its binaries, what compiling them cost, and metadata. Immutable, thread-safe.
+ * A stored unit: an id with its binaries, their compile time, and metadata. Immutable and
+ * thread-safe.
  *
- * <p>Metadata that came out of a store is decoded only when somebody asks for it: no look-up pays for it.
+ * <p>Metadata read from a store is decoded on first access, so lookups do not pay for it.
  */
 public final class Entry {
     private final Id id;
     private final KernelBinaries binaries;
     private final Duration compileTime;
     private final Supplier<Optional<EntryMetadata>> metadata;
-    private @Nullable Sha256 contentHash; // computed at first use, or told by a reader that verified it
+    private @Nullable Sha256 contentHash; // computed on first use, or set by a reader
 
     private Entry(Id id, KernelBinaries binaries, Duration compileTime, Supplier<Optional<EntryMetadata>> metadata) {
         if (id.isEmpty()) {
             throw new IllegalArgumentException("The empty id has no entry: " + id.reason());
         }
         if (binaries.isEmpty()) {
-            throw new IllegalArgumentException("An entry needs binaries; the primitive gave none");
+            throw new IllegalArgumentException("An entry needs binaries; the primitive has none");
         }
         this.id = id;
         this.binaries = binaries;
@@ -34,18 +35,20 @@ public final class Entry {
     }
 
     /**
-     * An entry to be stored.
+     * Creates an entry to be stored.
      *
      * @throws IllegalArgumentException if the id or the binaries are empty
      */
     public static Entry of(Id id, KernelBinaries binaries, Duration compileTime, EntryMetadata metadata) {
-        Optional<EntryMetadata> known = Optional.of(metadata);
-        return new Entry(id, binaries, compileTime, () -> known);
+        Optional<EntryMetadata> value = Optional.of(metadata);
+        return new Entry(id, binaries, compileTime, () -> value);
     }
 
     /**
-     * An entry as read from a store: {@code metadata} is asked at most when somebody wants it, and {@code contentHash} is what the
-     * stored frame says.
+     * Creates an entry that was read from a store.
+     *
+     * @param contentHash the hash in the stored header
+     * @param metadata the source of the metadata, called only on access
      */
     public static Entry ofStored(
             Id id, KernelBinaries binaries, Duration compileTime, Sha256 contentHash, Supplier<Optional<EntryMetadata>> metadata) {
@@ -54,45 +57,49 @@ public final class Entry {
         return entry;
     }
 
-    /** The id. */
+    /** Returns the id. */
     public Id id() {
         return id;
     }
 
-    /** The binaries. */
+    /** Returns the binaries. */
     public KernelBinaries binaries() {
         return binaries;
     }
 
-    /** What compiling cost the producer. */
+    /** Returns the producer's compile time. */
     public Duration compileTime() {
         return compileTime;
     }
 
-    /** The metadata; empty where it was written in a way that this version cannot read. */
+    /** Returns the metadata, or empty if this version cannot read it. */
     public Optional<EntryMetadata> metadata() {
         return metadata.get();
     }
 
     /**
-     * Where the metadata comes from. A format that made the entry from stored bytes finds those here again, and passes them on as they are: those of
-     * another version of Granary too, which it cannot read.
+     * Returns the source of the metadata. A format that created the entry from stored bytes
+     * recognizes its own source here and copies those bytes unchanged. This includes metadata of
+     * another version of Granary, which it cannot read.
      */
     public Supplier<Optional<EntryMetadata>> metadataSource() {
         return metadata;
     }
 
-    /** The SHA-256 of id and binaries, each framed by its length: equal hashes mean that two producers made the same. */
+    /**
+     * Returns the SHA-256 of the id and the binaries, each preceded by its length. Equal hashes
+     * mean that two producers compiled the same content.
+     */
     public Sha256 contentHash() {
-        Sha256 known = contentHash;
-        if (known == null) {
-            known = contentHash(id, binaries);
-            contentHash = known;
+        Sha256 current = contentHash;
+        if (current == null) {
+            current = contentHash(id, binaries);
+            contentHash = current;
         }
-        return known;
+        return current;
     }
 
-    /** The {@link #contentHash()} of an entry with these parts. */
+    /** Returns the {@link #contentHash()} of an entry with these parts. */
     public static Sha256 contentHash(Id id, KernelBinaries binaries) {
         List<MemorySegment> parts = new ArrayList<>();
         parts.add(MemorySegment.ofArray(id.bytes()));

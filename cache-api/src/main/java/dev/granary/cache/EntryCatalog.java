@@ -5,25 +5,29 @@ import java.lang.foreign.Arena;
 import java.util.function.Consumer;
 
 /**
- * An optional power of a {@link PersistentCache}: telling what it holds. For tools, not for look-ups: it may take time in proportion to the
- * number of entries.
+ * An optional interface of a {@link PersistentCache} that lists its entries. It is for tools, not
+ * for lookups: its methods may take time proportional to the number of entries.
  */
 public interface EntryCatalog {
     /**
-     * One entry as the store sees it, unread.
+     * An entry as listed by the store, without its content.
      *
-     * @param namespace backend and target name, as {@link Target#path()} gives it
-     * @param hash the {@link Id#hash()} that names it
-     * @param bytes its length as stored
-     * @param lastUsedMillis when it was last stored or used, in milliseconds since 1970, by the store's clock
+     * @param namespace backend and target name, as returned by {@link Target#path()}
+     * @param hash the {@link Id#hash()} of the entry
+     * @param bytes its stored length in bytes
+     * @param lastUsedMillis the time of its last store or use, in milliseconds since 1970, by the
+     *     store's clock
      */
     record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {
-        /** The namespace of an entry that is so damaged that only the first eight bytes of its hash are known; the others are zero. */
+        /**
+         * The namespace of an entry so damaged that only the first eight bytes of its hash are
+         * known. The remaining bytes of the hash are zero.
+         */
         public static final String UNKNOWN_NAMESPACE = "unknown/unknown";
 
         private static final int KNOWN_DIGITS = 16;
 
-        /** True where the hash begins with these hexadecimal digits, as far as it is known. */
+        /** Returns true if the known part of the hash begins with these hexadecimal digits. */
         public boolean beginsWith(String digits) {
             boolean isKnown = !namespace.equals(UNKNOWN_NAMESPACE);
             return hash.hex().startsWith(isKnown ? digits : digits.substring(0, Math.min(KNOWN_DIGITS, digits.length())));
@@ -31,16 +35,20 @@ public interface EntryCatalog {
     }
 
     /**
-     * Hands every entry to {@code visitor}, in no order. Entries that come or go meanwhile may be seen or not.
+     * Passes every entry to {@code visitor}, in no particular order. Entries stored or removed
+     * meanwhile may be included or not.
      *
-     * @throws IOException if the store could not be read, with the reason
+     * @throws IOException if the store cannot be read, with the reason
      */
     void list(Consumer<Listed> visitor) throws IOException;
 
-    /** Reads and verifies a listed entry without knowing its id beforehand. */
+    /** Reads and verifies a listed entry whose id is not known. */
     LoadResult read(Listed listed);
 
-    /** As {@link #read(Listed)}, for an entry that is used only as long as {@code memory} lives; see {@link PersistentCache#load(Id, Arena)}. */
+    /**
+     * Reads a listed entry that is used only until {@code memory} is closed; see
+     * {@link PersistentCache#load(Id, Arena)}.
+     */
     default LoadResult read(Listed listed, Arena memory) {
         return read(listed);
     }

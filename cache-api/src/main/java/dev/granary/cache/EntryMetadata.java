@@ -5,22 +5,24 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /**
- * What is told about an entry beside its key and its binaries: for people and for statistics, never for a decision about correctness.
+ * The fields of an entry beside its id and its binaries. They serve people and statistics, and
+ * never affect correctness.
  *
  * @param libraryVersion the version of Granary that wrote the entry
- * @param producer which process of which machine compiled it, as it names itself
- * @param createdAt when it was compiled, by the producer's clock, to the millisecond; a time that no {@code long} of milliseconds since 1970 holds
- *     becomes the nearest that one does
+ * @param producer the name of the machine and process that compiled it
+ * @param createdAt the compile time by the producer's clock, in milliseconds; clamped to the range
+ *     of a {@code long} of milliseconds since 1970
  * @param kernels the names of the kernels in the binaries
- * @param geometries the launch geometries that the binaries cover without compiling again; empty where the driver needs none
- * @param readableKey the key in words, one line
+ * @param geometries the launch geometries that the binaries cover without another compile; empty if
+ *     the driver needs none
+ * @param readableKey the key as one line of readable text
  */
 public record EntryMetadata(
         String libraryVersion, String producer, Instant createdAt, List<String> kernels, List<String> geometries, String readableKey) {
     private static final Instant FIRST = Instant.ofEpochMilli(Long.MIN_VALUE);
     private static final Instant LAST = Instant.ofEpochMilli(Long.MAX_VALUE);
 
-    /** Copies the lists, and cuts the time to milliseconds that can be stored. */
+    /** Copies the lists, truncates the time to milliseconds and clamps it. */
     public EntryMetadata {
         createdAt = createdAt.isBefore(FIRST) ? FIRST : createdAt.isAfter(LAST) ? LAST : createdAt.truncatedTo(ChronoUnit.MILLIS);
         kernels = List.copyOf(kernels);

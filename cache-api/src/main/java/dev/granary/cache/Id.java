@@ -10,20 +10,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes that identify a binary representation: equal ids mean interchangeable binaries. Immutable, thread-safe.
+ * The bytes that identify a binary representation: equal ids mean interchangeable binaries.
+ * Immutable and thread-safe.
  *
- * <p>An id is self-describing: a magic number and a schema number, then framed fields (name and value, each with its length before it),
- * of which the first four are the {@link Target}. The whole id is stored inside every entry and compared at every read; its SHA-256 is
- * only the name under which the entry is found. A change of what any field means raises {@link #SCHEMA}, which changes every id: entries
- * of another schema are neither read nor touched.
+ * <p>An id is self-describing. It starts with a magic number and a schema number, followed by
+ * framed fields: name and value, each preceded by its length. The first four fields are the
+ * {@link Target}. Every entry contains its whole id, which every read compares; the SHA-256 of the
+ * id only locates the entry. A change in the meaning of any field raises {@link #SCHEMA}, which
+ * changes every id. Entries of another schema are neither read nor modified.
  *
- * <p>The {@linkplain #notCacheable empty id} says that a primitive cannot be cached, and why.
+ * <p>The {@linkplain #notCacheable empty id} denotes a primitive that cannot be cached, with the
+ * reason.
  */
 public final class Id {
-    /** The schema of the fields; part of every id. */
+    /** The schema of the fields, part of every id. */
     public static final int SCHEMA = 1;
 
-    /** No id is longer than this, in bytes: a stored length above it is damage, not a key. */
+    /** The greatest length of an id in bytes. A stored length above it is damage. */
     public static final int MAX_BYTES = 64 << 20;
 
     private static final byte[] MAGIC = {'G', 'R', 'I', 'D', 0, (byte) SCHEMA};
@@ -32,7 +35,7 @@ public final class Id {
     private final byte[] bytes;
     private final @Nullable Target target;
     private final String reason;
-    private @Nullable Sha256 hash; // computed at first use; a race computes it twice, to the same value
+    private @Nullable Sha256 hash; // computed on first use; a race computes the same value twice
 
     private Id(byte[] bytes, @Nullable Target target, String reason) {
         this.bytes = bytes;
@@ -40,7 +43,7 @@ public final class Id {
         this.reason = reason;
     }
 
-    /** One named value of an id. */
+    /** A named value of an id. */
     public static final class Field {
         private final String name;
         private final byte[] value;
@@ -50,27 +53,27 @@ public final class Id {
             this.value = value;
         }
 
-        /** The name, such as {@code options}. */
+        /** Returns the name, such as {@code options}. */
         public String name() {
             return name;
         }
 
-        /** The value, a copy. */
+        /** Returns a copy of the value. */
         public byte[] value() {
             return value.clone();
         }
 
-        /** The value as UTF-8 text. */
+        /** Returns the value as UTF-8 text. */
         public String text() {
             return new String(value, UTF_8);
         }
     }
 
-    /** Collects the fields of an id in order; the order counts. Not thread-safe. */
+    /** A builder of an id, from fields in order; the order matters. Not thread-safe. */
     public static final class Builder {
         private final Target target;
         private final IdEncoder out = new IdEncoder().raw(MAGIC);
-        private String reason = ""; // why there will be no id
+        private String reason = ""; // why the id is not cacheable; empty if it is
 
         private Builder(Target target) {
             this.target = target;
@@ -86,23 +89,26 @@ public final class Id {
             return this;
         }
 
-        /** Adds a field of text, as UTF-8. Text with half a surrogate pair has no UTF-8 of its own: nothing with it can be cached. */
+        /**
+         * Adds a field of text, as UTF-8. An unpaired surrogate has no UTF-8 encoding and makes the
+         * id not cacheable.
+         */
         public Builder field(String name, String value) {
             if (!UTF_8.newEncoder().canEncode(value)) {
-                reason = "the field " + name + " holds half a surrogate pair, which is no text";
+                reason = "the field " + name + " contains an unpaired surrogate, which is not valid text";
             }
             return field(name, value.getBytes(UTF_8));
         }
 
-        /** Adds a field with a number, as eight big-endian bytes. */
+        /** Adds a numeric field, as eight big-endian bytes. */
         public Builder field(String name, long value) {
             return field(name, IdEncoder.longBytes(value));
         }
 
         /**
-         * The id; the empty one, with its reason, where a field cannot be told apart from another.
+         * Returns the id, or the empty id with its reason if a field has no unique encoding.
          *
-         * @throws IllegalArgumentException if it has more than {@link #MAX_BYTES} bytes
+         * @throws IllegalArgumentException if the id is longer than {@link #MAX_BYTES} bytes
          */
         public Id build() {
             byte[] bytes = out.toByteArray();
@@ -113,19 +119,19 @@ public final class Id {
         }
     }
 
-    /** Starts an id for binaries of that target. */
+    /** Returns a builder of an id for binaries of this target. */
     public static Builder builder(Target target) {
         return new Builder(target);
     }
 
-    /** The empty id: what it would name cannot be cached, for the reason given. */
+    /** Returns the empty id of a primitive that cannot be cached for this reason. */
     public static Id notCacheable(String reason) {
         return new Id(new byte[0], null, reason);
     }
 
     /**
-     * The id whose bytes were stored, or empty where the bytes are none of this schema. Safe for bytes from anywhere: it throws for none, and
-     * allocates no more than they take.
+     * Returns the id with these stored bytes, or empty if they are not an id of this schema. Safe
+     * for untrusted bytes: it never throws and allocates no more than their length.
      */
     public static Optional<Id> parse(byte[] stored) {
         ByteBuffer in = body(stored);
@@ -148,38 +154,38 @@ public final class Id {
         }
         return Backend.ofPath(target.get(0))
                 .map(backend -> new Target(backend, target.get(1), target.get(2), target.get(3)))
-                .map(known -> new Id(stored.clone(), known, ""));
+                .map(parsed -> new Id(stored.clone(), parsed, ""));
     }
 
-    /** True where the primitive cannot be cached; {@link #reason()} says why. */
+    /** Returns true if the primitive cannot be cached; {@link #reason()} contains the reason. */
     public boolean isEmpty() {
         return bytes.length == 0;
     }
 
-    /** Why this id is empty; empty text where it is not. */
+    /** Returns the reason why this id is empty, or empty text if it is not. */
     public String reason() {
         return reason;
     }
 
-    /** The id's bytes, a copy; none for the empty id. */
+    /** Returns a copy of the id's bytes; none for the empty id. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** How many bytes the id has. */
+    /** Returns the length of the id in bytes. */
     public int length() {
         return bytes.length;
     }
 
-    /** True where {@code stored}, from its position to its limit, is exactly this id's bytes. */
+    /** Returns true if {@code stored}, from its position to its limit, equals this id's bytes. */
     public boolean matches(ByteBuffer stored) {
         return ByteBuffer.wrap(bytes).equals(stored);
     }
 
     /**
-     * The target of the binaries.
+     * Returns the target of the binaries.
      *
-     * @throws IllegalStateException for the empty id
+     * @throws IllegalStateException if this is the empty id
      */
     public Target target() {
         if (target == null) {
@@ -189,23 +195,23 @@ public final class Id {
     }
 
     /**
-     * The SHA-256 of the bytes, which names the entry in every store.
+     * Returns the SHA-256 of the bytes, which is the name of the entry in every store.
      *
-     * @throws IllegalStateException for the empty id
+     * @throws IllegalStateException if this is the empty id
      */
     public Sha256 hash() {
         if (isEmpty()) {
-            throw new IllegalStateException("The empty id names nothing: " + reason);
+            throw new IllegalStateException("The empty id has no hash: " + reason);
         }
-        Sha256 known = hash;
-        if (known == null) {
-            known = Sha256.of(bytes);
-            hash = known;
+        Sha256 current = hash;
+        if (current == null) {
+            current = Sha256.of(bytes);
+            hash = current;
         }
-        return known;
+        return current;
     }
 
-    /** All fields in order, target first; none for the empty id. */
+    /** Returns all fields in order, target first; none for the empty id. */
     public List<Field> fields() {
         List<Field> fields = new ArrayList<>();
         ByteBuffer in = body(bytes);
@@ -232,7 +238,7 @@ public final class Id {
         return isEmpty() ? "(not cacheable: " + reason + ")" : hash().hex();
     }
 
-    /** What follows the magic and schema number, or null where they are not ours. */
+    /** Returns the bytes after the magic and schema numbers, or null if those do not match. */
     private static @Nullable ByteBuffer body(byte[] stored) {
         return stored.length <= MAX_BYTES && stored.length >= MAGIC.length && Arrays.equals(stored, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
                 ? ByteBuffer.wrap(stored, MAGIC.length, stored.length - MAGIC.length)
@@ -245,7 +251,7 @@ public final class Id {
         return name == null || value == null ? null : new Field(UTF_8.decode(name).toString(), bytesOf(value));
     }
 
-    /** The next framed bytes, a view, or null where they are not all there. */
+    /** Returns a view of the next framed bytes, or null if they are incomplete. */
     private static @Nullable ByteBuffer frame(ByteBuffer in) {
         if (in.remaining() < Integer.BYTES) {
             return null;
@@ -265,7 +271,7 @@ public final class Id {
         return bytes;
     }
 
-    /** Whether these are the bytes of some text that is not blank, and of no other text. */
+    /** Returns true if the bytes are the unique UTF-8 encoding of text that is not blank. */
     private static boolean isText(byte[] value) {
         String text = new String(value, UTF_8);
         return !text.isBlank() && Arrays.equals(text.getBytes(UTF_8), value);

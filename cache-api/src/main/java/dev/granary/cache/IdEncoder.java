@@ -3,7 +3,10 @@ package dev.granary.cache;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 
-/** Writes framed fields: four big-endian bytes of length before the bytes of each, so that no byte can move over a border unseen. */
+/**
+ * An encoder of framed fields: each field is preceded by its length as four big-endian bytes, so
+ * that field boundaries are unambiguous.
+ */
 final class IdEncoder {
     private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
 

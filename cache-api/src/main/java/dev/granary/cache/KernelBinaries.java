@@ -7,71 +7,76 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The ordered byte strings of one primitive, compared by content. Immutable, thread-safe.
+ * The ordered binaries of one primitive, compared by content. Immutable and thread-safe.
  *
- * <p>The bytes lie in memory segments, on the heap or outside, so that what a store has verified can go to a driver without another
- * copy. No binaries at all say that the primitive does not support the kind that was asked for.
+ * <p>The bytes are in memory segments, on or off the heap, so that verified bytes reach a driver
+ * without another copy. An empty list means that the primitive does not support the requested kind.
  */
 public final class KernelBinaries {
     private static final KernelBinaries NONE = new KernelBinaries(List.of());
 
     private final List<MemorySegment> given;
-    private final List<MemorySegment> segments; // the same, read-only
+    private final List<MemorySegment> segments; // read-only views of given
 
     private KernelBinaries(List<MemorySegment> given) {
         this.given = List.copyOf(given);
         this.segments = given.stream().map(MemorySegment::asReadOnly).toList();
     }
 
-    /** No binaries: not supported for this primitive. */
+    /** Returns no binaries: the primitive does not support the requested kind. */
     public static KernelBinaries none() {
         return NONE;
     }
 
-    /** Binaries with a copy of each array. */
+    /** Returns binaries with a copy of each array. */
     public static KernelBinaries of(byte[]... binaries) {
         return ofSegments(Arrays.stream(binaries).map(b -> MemorySegment.ofArray(b.clone())).toList());
     }
 
     /**
-     * Binaries that keep the segments themselves: nobody may write to them any more, and they must stay alive, for all threads, as long as
-     * this object. Each is native memory or a view of a byte array.
+     * Returns binaries backed by these segments, without a copy. Their content must not change, and
+     * they must stay accessible to all threads as long as this object is used.
+     *
+     * @param segments native memory or views of byte arrays
      */
     public static KernelBinaries ofSegments(List<MemorySegment> segments) {
         return segments.isEmpty() ? NONE : new KernelBinaries(segments);
     }
 
-    /** True where there is no binary. */
+    /** Returns true if there are no binaries. */
     public boolean isEmpty() {
         return segments.isEmpty();
     }
 
-    /** How many binaries there are. */
+    /** Returns the number of binaries. */
     public int count() {
         return segments.size();
     }
 
-    /** Binary number {@code index}, from 0, read-only. */
+    /** Returns the binary at {@code index}, from 0, read-only. */
     public MemorySegment binary(int index) {
         return segments.get(index);
     }
 
-    /** All binaries in order, read-only. */
+    /** Returns all binaries in order, read-only. */
     public List<MemorySegment> segments() {
         return segments;
     }
 
-    /** The same, for readers that may be trusted not to write: a digest copies what is read-only before it reads it. */
+    /**
+     * Returns the segments as given, for readers trusted not to write. Digests copy read-only
+     * segments before they read them.
+     */
     List<MemorySegment> given() {
         return given;
     }
 
-    /** The length of all binaries together, in bytes. */
+    /** Returns the total length of all binaries in bytes. */
     public long byteSize() {
         return segments.stream().mapToLong(MemorySegment::byteSize).sum();
     }
 
-    /** A copy of all binaries. */
+    /** Returns a copy of all binaries. */
     public List<byte[]> toByteArrays() {
         List<byte[]> copies = new ArrayList<>(segments.size());
         for (MemorySegment segment : segments) {

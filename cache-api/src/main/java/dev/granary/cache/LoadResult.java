@@ -3,30 +3,30 @@ package dev.granary.cache;
 /** The outcome of {@link PersistentCache#load}: a verified entry, or one of three kinds of miss. */
 public sealed interface LoadResult {
     /**
-     * The entry was there and verified.
+     * The entry was found and verified.
      *
      * @param entry the entry
      */
     record Hit(Entry entry) implements LoadResult {}
 
-    /** There is no such entry. */
+    /** The store has no such entry. */
     record Absent() implements LoadResult {}
 
     /**
-     * There was something, and it is not this entry. None of its bytes may be used.
+     * The stored bytes are not this entry. None of them may be used.
      *
-     * @param damage what is wrong with it
-     * @param detail where and how, for people
+     * @param damage the kind of damage
+     * @param detail the place and nature of the damage, for people
      */
     record Damaged(DamageKind damage, String detail) implements LoadResult {}
 
     /**
-     * The store could not say: it did not answer in time, refused, or failed.
+     * The store did not answer in time, refused or failed.
      *
-     * @param cause what happened, for people; holds no secret
+     * @param cause the reason, for people; contains no secret
      */
     record Unavailable(String cause) implements LoadResult {}
 
-    /** The one {@link Absent}. */
+    /** The only instance of {@link Absent}. */
     LoadResult ABSENT = new Absent();
 }

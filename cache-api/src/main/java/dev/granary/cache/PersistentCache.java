@@ -4,45 +4,52 @@ import java.lang.foreign.Arena;
 import java.util.List;
 
 /**
- * The plug: a place where entries outlive the process. Anyone can implement it; {@code PersistentCacheContract} in this module's test
- * jar is the suite that an implementation must pass.
+ * A store of entries that outlives the process. Anyone can implement it;
+ * {@code PersistentCacheContract} in this module's test jar is the suite that an implementation
+ * must pass.
  *
- * <p><b>What must hold.</b>
+ * <p><b>Guarantees.</b>
  * <ul>
- *   <li>A hit is the whole truth: the id was compared byte for byte, every checksum held, and the binaries are the ones that some
- *       {@code store} was given for this id, in their order. Anything less is {@link LoadResult.Damaged} or {@link LoadResult.Absent}.
- *   <li>An entry becomes visible at once and as a whole, to this process and to every other that uses the store. Two stores of one id
- *       at the same time leave one of the two entries, never a mixture.
- *   <li>After {@link StoreResult.Stored} or {@link StoreResult.Duplicate}, a load finds an entry of that id, until the store evicts or
- *       loses it. It may do so at any time: this is a cache.
- *   <li>Storing what is there with the same content writes nothing and answers {@code Duplicate}. With other content, the store either
- *       keeps the first ({@code Divergent}) or replaces it as a whole ({@code Stored}).
- *   <li>A damaged entry heals: the next store of its id replaces it.
- *   <li>No method throws because of what the store holds or does: a full disk, a missing directory, a silent server are results. Only a
- *       programming error throws: a null, or a call after {@link #close()} ({@link IllegalStateException}).
- *   <li>No method waits without bound. What the bound is, the implementation says.
+ *   <li>A hit is fully verified. The id was compared byte for byte, every checksum matched, and the
+ *       binaries are those of some {@code store} for this id, in their order. Anything else is
+ *       {@link LoadResult.Damaged} or {@link LoadResult.Absent}.
+ *   <li>An entry becomes visible atomically, to this process and to every other process that uses
+ *       the store. Two concurrent stores of one id leave one of the two entries, never a mixture.
+ *   <li>After {@link StoreResult.Stored} or {@link StoreResult.Duplicate}, a load finds an entry of
+ *       that id until the store evicts or loses it. As in any cache, this may happen at any time.
+ *   <li>Storing an entry with the same content writes nothing and returns {@code Duplicate}. If the
+ *       content differs, the store either keeps the first entry ({@code Divergent}) or replaces it
+ *       as a whole ({@code Stored}).
+ *   <li>The next store of an id replaces a damaged entry of that id.
+ *   <li>No method throws because of the content or state of the store. A full disk, a missing
+ *       directory and a silent server are results. Only programming errors throw: a null, or a call
+ *       after {@link #close()} ({@link IllegalStateException}).
+ *   <li>No method waits without bound. The implementation documents its bound.
  * </ul>
  *
- * <p><b>What is not promised.</b> No order between entries, no notice of eviction, no durability across a power cut.
+ * <p><b>Not guaranteed.</b> Order between entries, notification of eviction, durability across a
+ * power failure.
  *
- * <p><b>Threads.</b> All methods may be called by any number of threads at once.
+ * <p><b>Threads.</b> All methods may be called concurrently by any number of threads.
  */
 public interface PersistentCache extends AutoCloseable {
     /**
-     * Looks an entry up.
+     * Loads an entry.
      *
-     * @param id whose entry; not empty
+     * @param id the id of the entry; not empty
      * @return the verified entry or the kind of miss
      */
     LoadResult load(Id id);
 
     /**
-     * Looks an entry up for as long as {@code memory} lives: a store that copies an entry out takes the memory for it from there. For callers
-     * that are done with the binaries soon, such as those that only verify or pass them on: the next look-up then gets the same memory
-     * again, where {@link #load(Id)} must find new memory, which the garbage collector gives back at some time.
+     * Loads an entry that is used only until {@code memory} is closed. A store that copies the
+     * entry allocates the copy from {@code memory}. Callers that need the binaries briefly, for
+     * example to verify or forward them, can reuse that memory for the next lookup.
+     * {@link #load(Id)} allocates new memory, which the garbage collector frees later.
      *
-     * @param id whose entry; not empty
-     * @param memory where the entry may be kept; the entry must not be used after it was closed, nor by a thread that may not use it
+     * @param id the id of the entry; not empty
+     * @param memory the arena for the copy; the entry must not be used after it is closed, nor by a
+     *     thread that cannot access it
      * @return as {@link #load(Id)}
      */
     default LoadResult load(Id id, Arena memory) {
@@ -52,30 +59,35 @@ public interface PersistentCache extends AutoCloseable {
     /**
      * Stores an entry.
      *
-     * @param entry what to store
-     * @return what became of it
+     * @param entry the entry to store
+     * @return the outcome
      */
     StoreResult store(Entry entry);
 
     /**
-     * Stores several entries, each as {@link #store} does. A store may do once for all of them what it would do for each.
+     * Stores several entries, each as {@link #store} does. An implementation may share work between
+     * them.
      *
-     * @param entries what to store
-     * @return what became of each, in their order
+     * @param entries the entries to store
+     * @return the outcome of each, in their order
      */
     default List<StoreResult> storeAll(List<Entry> entries) {
         return entries.stream().map(this::store).toList();
     }
 
     /**
-     * Drops an entry that was read here and proved useless, such as one that the driver refuses. Only that very content is dropped: a
-     * newer entry of the same id stays. A store that others share may decline, since one broken machine must not empty it.
+     * Removes an entry that was loaded here and proved unusable, for example because the driver
+     * rejects it. Only this content is removed: a newer entry of the same id stays. A shared store
+     * may decline, so that one broken machine cannot empty it.
      *
-     * @param entry the entry as {@link #load} gave it
+     * @param entry the entry as returned by {@link #load}
      */
     void discard(Entry entry);
 
-    /** Frees what the store holds in this process. Stored entries stay. Further calls of {@code close} do nothing. */
+    /**
+     * Releases the resources of this process. Stored entries stay. Further calls of {@code close}
+     * have no effect.
+     */
     @Override
     void close();
 }

@@ -4,58 +4,67 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The compiled thing: immutable as seen from outside, shared between threads and callers. What belongs to one context (a live kernel) is a
- * resource that the engine makes from it.
+ * A compiled program, shared between threads and callers. It is immutable as seen from outside.
+ * Resources of one context, such as a live kernel, are created from it by the engine.
  */
 public interface Primitive {
-    /** Where a primitive came from. */
+    /** The origin of a primitive. */
     enum Origin {
-        /** From source. */
+        /** Compiled from source. */
         COMPILED,
-        /** From binaries; the compiler did not run. */
+        /** Restored from binaries, without the compiler. */
         RESTORED,
-        /** From binaries that the driver accepted and then compiled anew: a degraded hit, to be published again. */
+        /**
+         * Restored from binaries that the driver accepted but compiled again: a degraded hit, to be
+         * published again.
+         */
         RECOMPILED
     }
 
-    /** What was compiled. */
+    /** Returns the descriptor of this primitive. */
     PrimitiveDescriptor descriptor();
 
-    /** Where this primitive came from. */
+    /** Returns the origin of this primitive. */
     Origin origin();
 
     /**
-     * The binaries of that kind; none where this primitive does not support the kind or its id is empty. The first call may take as long
-     * as compiling.
+     * Returns the binaries of this kind, or none if this primitive does not support the kind or its
+     * id is empty. The first call may take as long as a compile.
      */
     KernelBinaries getBinaries(BinaryKind kind);
 
     /**
-     * What compiling has cost so far: the build, and what taking the binaries made the driver compile. Zero where nothing was compiled.
+     * Returns the compile time so far: the build, and compiles that reading the binaries caused.
+     * Zero if nothing was compiled.
      */
     Duration compileTime();
 
-    /** The names of the kernels. */
+    /** Returns the names of the kernels. */
     List<String> kernels();
 
-    /** The launch geometries that the binaries cover; none where the driver compiles nothing at launch. */
+    /**
+     * Returns the launch geometries that the binaries cover; none if the driver compiles nothing at
+     * launch.
+     */
     List<String> geometries();
 
     /**
-     * Runs {@code action} once, when the binaries are worth taking: at once where the driver has compiled everything, else after the first
-     * launch of the descriptor's geometry. The action runs on the thread that brought the moment about and must be short.
+     * Runs {@code action} once when the binaries are complete. This is at once if the driver has
+     * compiled everything, otherwise after the first launch of the descriptor's geometry. The
+     * action runs on the thread that completes them and must be short.
      */
     void onBinariesComplete(Runnable action);
 
     /**
-     * Says that this primitive will be loaded into engines that open after its own has closed, as one that a cache holds: its engine then takes
-     * the binaries before it closes, unless they were taken already. Nothing to do where the binaries are there from the start.
+     * Announces that this primitive may be loaded into engines opened after its own engine is
+     * closed, as in a cache. Its engine then reads the binaries before it closes, unless they were
+     * read already. Has no effect if the binaries are available from the start.
      */
     default void outliveEngine() {}
 
     /**
-     * Runs {@code action} each time that this primitive is compiled once more, since an engine that it is loaded into can do nothing with its
-     * binaries or there are none. The action runs on the thread that loads and must be short.
+     * Runs {@code action} each time this primitive is compiled again, because an engine cannot use
+     * its binaries or there are none. The action runs on the loading thread and must be short.
      */
     default void onCompiledAgain(Runnable action) {}
 }

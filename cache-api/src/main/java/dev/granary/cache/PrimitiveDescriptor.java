@@ -1,20 +1,27 @@
 package dev.granary.cache;
 
 /**
- * Everything that decides what is compiled, without the compiled thing. Immutable; equality and hash code are by value and cheap (the
- * hash is computed once), because a descriptor is the key of the in-memory cache.
+ * The complete input of a compile, without its result. A descriptor is the key of the in-memory
+ * cache: it is immutable, and equality and hash code are by value and cheap (the hash is computed
+ * once).
  */
 public interface PrimitiveDescriptor {
-    /** The id of the binaries; the empty id, with its reason, where this primitive cannot be cached. */
+    /**
+     * Returns the id of the binaries, or the empty id with its reason if this primitive cannot be
+     * cached.
+     */
     Id getId();
 
-    /** What the binaries must fit; part of the equality. */
+    /** Returns the target of the binaries; part of the equality. */
     Target target();
 
-    /** A short name for people; not part of the id. */
+    /** Returns a short name for people; not part of the id. */
     String name();
 
-    /** The key in words, one line, for people who look into a store; not part of the id. */
+    /**
+     * Returns the key as one line of readable text, for people who inspect a store; not part of the
+     * id.
+     */
     default String readableKey() {
         return name();
     }

@@ -7,12 +7,12 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** A SHA-256 digest (FIPS 180-4): 32 bytes, compared by content. Immutable. */
+/** A SHA-256 digest (FIPS 180-4) of 32 bytes, compared by content. Immutable. */
 public final class Sha256 {
-    /** Length of a digest in bytes. */
+    /** The length of a digest in bytes. */
     public static final int BYTES = 32;
 
-    private static final long CHUNK = 1L << 30; // a byte buffer cannot span all that a segment can
+    private static final long CHUNK = 1L << 30; // a byte buffer can be shorter than a segment
 
     private final byte[] digest;
 
@@ -20,12 +20,15 @@ public final class Sha256 {
         this.digest = digest;
     }
 
-    /** The digest of {@code content}. */
+    /** Returns the digest of {@code content}. */
     public static Sha256 of(byte[] content) {
         return new Sha256(newDigest().digest(content));
     }
 
-    /** The digest of the segments, each preceded by its length as eight big-endian bytes, so that borders count. */
+    /**
+     * Returns the digest of the segments, each preceded by its length as eight big-endian bytes, so
+     * that boundaries count.
+     */
     static Sha256 framed(Iterable<MemorySegment> parts) {
         MessageDigest sha = newDigest();
         for (MemorySegment part : parts) {
@@ -38,9 +41,9 @@ public final class Sha256 {
     }
 
     /**
-     * A digest that was computed before.
+     * Returns a digest with these bytes.
      *
-     * @throws IllegalArgumentException if there are not 32 bytes
+     * @throws IllegalArgumentException if {@code digest} does not have 32 bytes
      */
     public static Sha256 ofDigest(byte[] digest) {
         if (digest.length != BYTES) {
@@ -50,9 +53,9 @@ public final class Sha256 {
     }
 
     /**
-     * The digest that 64 lower-case hexadecimal digits tell.
+     * Parses 64 lower-case hexadecimal digits.
      *
-     * @throws IllegalArgumentException if they are anything else
+     * @throws IllegalArgumentException if {@code hex} is anything else
      */
     public static Sha256 parse(String hex) {
         if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
@@ -62,17 +65,20 @@ public final class Sha256 {
         return new Sha256(HexFormat.of().parseHex(hex));
     }
 
-    /** The 32 bytes, a copy. */
+    /** Returns a copy of the 32 bytes. */
     public byte[] bytes() {
         return digest.clone();
     }
 
-    /** The first eight bytes as a big-endian number: spreads as evenly as the whole, for tables that compare the rest elsewhere. */
+    /**
+     * Returns the first eight bytes as a big-endian number. It is as evenly distributed as the
+     * whole digest, for tables that compare the remainder elsewhere.
+     */
     public long prefix() {
         return ByteBuffer.wrap(digest).getLong();
     }
 
-    /** The digest as 64 lower-case hexadecimal digits. */
+    /** Returns the digest as 64 lower-case hexadecimal digits. */
     public String hex() {
         return HexFormat.of().formatHex(digest);
     }
@@ -96,7 +102,7 @@ public final class Sha256 {
         try {
             return MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("Every Java platform has SHA-256; this one does not", e);
+            throw new IllegalStateException("This Java platform lacks the required SHA-256", e);
         }
     }
 }

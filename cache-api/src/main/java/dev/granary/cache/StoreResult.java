@@ -3,42 +3,46 @@ package dev.granary.cache;
 /** The outcome of {@link PersistentCache#store}. */
 public sealed interface StoreResult {
     /**
-     * The entry is stored, by this call.
+     * This call stored the entry.
      *
-     * @param bytes its length as stored
+     * @param bytes its stored length in bytes
      */
     record Stored(long bytes) implements StoreResult {}
 
-    /** An entry with the same content was there; nothing was written. */
+    /** An entry with the same content is present; nothing was written. */
     record Duplicate() implements StoreResult {}
 
-    /** Another producer's entry with different binaries was there; it stays, nothing was written. */
+    /**
+     * An entry of another producer with different binaries is present and stays; nothing was
+     * written.
+     */
     record Divergent() implements StoreResult {}
 
     /**
-     * The store does not take it: too large, read-only, not allowed. Trying again soon is of no use.
+     * The store rejects the entry: too large, read-only or not permitted. An early retry is
+     * useless.
      *
-     * @param reason why, for people
+     * @param reason the reason, for people
      */
     record Refused(String reason) implements StoreResult {}
 
     /**
-     * Nothing was stored; a later try may succeed.
+     * Nothing was stored; a retry may succeed.
      *
-     * @param cause what happened, for people; holds no secret
+     * @param cause the reason, for people; contains no secret
      */
     record Failed(String cause) implements StoreResult {}
 
     /**
-     * It may be stored or not: the answer never came. A later try is safe.
+     * The outcome is unknown because no response arrived. A retry is safe.
      *
-     * @param cause what happened, for people; holds no secret
+     * @param cause the reason, for people; contains no secret
      */
     record Unknown(String cause) implements StoreResult {}
 
-    /** The one {@link Duplicate}. */
+    /** The only instance of {@link Duplicate}. */
     StoreResult DUPLICATE = new Duplicate();
 
-    /** The one {@link Divergent}. */
+    /** The only instance of {@link Divergent}. */
     StoreResult DIVERGENT = new Divergent();
 }

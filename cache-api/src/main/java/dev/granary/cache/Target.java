@@ -6,28 +6,34 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * What a binary fits: a backend, a device identity and a driver version.
+ * The compatibility of a binary: a backend, a device identity and a driver version.
  *
- * <p>Two devices with equal targets can exchange binaries: the second of two equal cards, a sub-device and its main device. Nothing of a
- * machine enters (no ordinal, path or context). Which of a driver's strings make up {@code device} and {@code driver} differs per
- * driver and is the engine's decision.
+ * <p>Devices with equal targets can exchange binaries, for example two identical cards, or a
+ * sub-device and its main device. A target contains nothing specific to a machine (no ordinal, path
+ * or context). Each engine chooses the driver's strings that make up {@code device} and
+ * {@code driver}.
  *
  * @param backend the API family
- * @param vendor who makes the driver, such as {@code pocl} or {@code nvidia}; not empty
- * @param device what the driver generates code for; not empty
- * @param driver the version of the driver and of what it compiles with; not empty, {@link #UNKNOWN} where the probe failed
+ * @param vendor the vendor of the driver, such as {@code pocl} or {@code nvidia}; not empty
+ * @param device the device for which the driver generates code; not empty
+ * @param driver the version of the driver and its compiler; not empty, {@link #UNKNOWN} if it could
+ *     not be determined
  */
 public record Target(Backend backend, String vendor, String device, String driver) {
-    /** Stands for a part that the driver would not tell; stable, and different from every healthy answer. */
+    /**
+     * The value of a part that the driver does not report. It is stable and differs from every
+     * reported value.
+     */
     public static final String UNKNOWN = "unknown";
 
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
 
     /**
-     * Checks that no part is missing.
+     * Checks that all parts are present.
      *
-     * @throws IllegalArgumentException if a part is blank, or holds half a surrogate pair and so has no bytes of its own
+     * @throws IllegalArgumentException if a part is blank, or contains an unpaired surrogate and
+     *     thus has no encoding
      */
     public Target {
         Objects.requireNonNull(backend, "backend");
@@ -37,17 +43,21 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     /**
-     * A readable name that is one path component: lower-case ASCII letters, digits, dots, dashes and underscores, at most 200 bytes,
-     * never starting with a dot.
+     * Returns a readable name that is one path component: lower-case ASCII letters, digits, dots,
+     * dashes and underscores, at most 200 bytes, never starting with a dot.
      *
-     * <p>Vendor, device and driver in short, then the first digits of the SHA-256 of all parts in full: equal targets have equal names,
-     * different targets different ones.
+     * <p>The name contains shortened vendor, device and driver, then the first digits of the
+     * SHA-256 of all parts in full. Equal targets have equal names, different targets different
+     * ones.
      */
     public String name() {
         return shortened(vendor) + "_" + shortened(device) + "_" + shortened(driver) + "_" + digest();
     }
 
-    /** Backend and name: the namespace of this target in a directory or a bucket, such as {@code opencl/pocl_...}. */
+    /**
+     * Returns backend and name: the namespace of this target in a directory or a bucket, such as
+     * {@code opencl/pocl_...}.
+     */
     public String path() {
         return backend.path() + "/" + name();
     }
@@ -68,7 +78,10 @@ public record Target(Backend backend, String vendor, String device, String drive
         return safe.length() <= PART_LIMIT ? safe : safe.substring(0, PART_LIMIT);
     }
 
-    /** Linear in the length: a regular expression would be tried at each mark of a long run. */
+    /**
+     * Returns the text without marks at its ends. Linear in its length, whereas a regular
+     * expression would backtrack on long runs.
+     */
     private static String withoutMarksAround(String text) {
         int start = 0;
         int end = text.length();
@@ -87,10 +100,10 @@ public record Target(Backend backend, String vendor, String device, String drive
 
     private static void requireText(String part, String name) {
         if (part.isBlank()) {
-            throw new IllegalArgumentException("A target needs its " + name + "; where a driver does not tell it, use Target.UNKNOWN");
+            throw new IllegalArgumentException("A target needs its " + name + "; if the driver does not report it, use Target.UNKNOWN");
         }
         if (!UTF_8.newEncoder().canEncode(part)) {
-            throw new IllegalArgumentException("A target's " + name + " is text; this one holds half a surrogate pair: " + part);
+            throw new IllegalArgumentException("The " + name + " of a target must be valid text, without unpaired surrogates: " + part);
         }
     }
 }

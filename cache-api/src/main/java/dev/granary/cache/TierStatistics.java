@@ -4,7 +4,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts the results of one tier. Thread-safe; counters only grow. */
+/** Counters of the results of one tier. Thread-safe; counters only grow. */
 public final class TierStatistics {
     private final LongAdder hits = new LongAdder();
     private final LongAdder bytesRead = new LongAdder();
@@ -20,7 +20,7 @@ public final class TierStatistics {
     private final LongAdder failed = new LongAdder();
     private final LongAdder unknown = new LongAdder();
 
-    /** Counters at zero. */
+    /** Creates counters at zero. */
     public TierStatistics() {
         for (DamageKind damage : DamageKind.values()) {
             damaged.put(damage, new LongAdder());
@@ -28,21 +28,21 @@ public final class TierStatistics {
     }
 
     /**
-     * What was counted up to a moment.
+     * The values of the counters at one moment.
      *
-     * @param hits verified entries found
-     * @param absent look-ups that found nothing
-     * @param damaged look-ups that found something else, by reason; only reasons that occurred
-     * @param unavailable look-ups that got no answer
+     * @param hits lookups that found a verified entry
+     * @param absent lookups that found nothing
+     * @param damaged lookups that found damage, by kind; only kinds that occurred
+     * @param unavailable lookups without an answer
      * @param bytesRead bytes of binaries in the hits
-     * @param loadNanos time spent in all look-ups, in nanoseconds
+     * @param loadNanos time spent in all lookups, in nanoseconds
      * @param stored entries written
      * @param bytesStored bytes written, as stored
      * @param duplicates stores that found the same content
-     * @param divergent stores that found other content, which stayed
-     * @param refused stores that were not taken
+     * @param divergent stores that found different content, which stayed
+     * @param refused stores that were rejected
      * @param failed stores that failed
-     * @param unknown stores whose outcome is not known
+     * @param unknown stores with an unknown outcome
      */
     public record Snapshot(
             long hits,
@@ -63,13 +63,17 @@ public final class TierStatistics {
             damaged = Map.copyOf(damaged);
         }
 
-        /** All look-ups that were not hits. */
+        /** Returns the number of lookups that were not hits. */
         public long misses() {
             return absent + unavailable + damaged.values().stream().mapToLong(Long::longValue).sum();
         }
     }
 
-    /** Counts a look-up that took that many nanoseconds; returns {@code result}. */
+    /**
+     * Counts a lookup that took {@code nanos} nanoseconds.
+     *
+     * @return {@code result}
+     */
     public LoadResult count(LoadResult result, long nanos) {
         loadNanos.add(nanos);
         switch (result) {
@@ -84,7 +88,11 @@ public final class TierStatistics {
         return result;
     }
 
-    /** Counts a store; returns {@code result}. */
+    /**
+     * Counts a store.
+     *
+     * @return {@code result}
+     */
     public StoreResult count(StoreResult result) {
         switch (result) {
             case StoreResult.Stored done -> {
@@ -100,15 +108,15 @@ public final class TierStatistics {
         return result;
     }
 
-    /** The counters now. */
+    /** Returns the current values. */
     public Snapshot snapshot() {
-        Map<DamageKind, Long> reasons = new EnumMap<>(DamageKind.class);
-        damaged.forEach((reason, count) -> {
+        Map<DamageKind, Long> counts = new EnumMap<>(DamageKind.class);
+        damaged.forEach((kind, count) -> {
             if (count.sum() > 0) {
-                reasons.put(reason, count.sum());
+                counts.put(kind, count.sum());
             }
         });
-        return new Snapshot(hits.sum(), absent.sum(), reasons, unavailable.sum(), bytesRead.sum(), loadNanos.sum(), stored.sum(),
+        return new Snapshot(hits.sum(), absent.sum(), counts, unavailable.sum(), bytesRead.sum(), loadNanos.sum(), stored.sum(),
                 bytesStored.sum(), duplicates.sum(), divergent.sum(), refused.sum(), failed.sum(), unknown.sum());
     }
 

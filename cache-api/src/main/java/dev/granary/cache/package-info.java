@@ -1,9 +1,10 @@
 /**
- * The domain of Granary and its plug: ids, targets, binaries, entries, and the {@link dev.granary.cache.PersistentCache} that keeps them.
+ * The domain of Granary and its store interface: ids, targets, binaries, entries, and the
+ * {@link dev.granary.cache.PersistentCache} that stores them.
  *
- * <p>Nothing here knows a store's client library or a driver. What a GPU API adds ({@link dev.granary.cache.Engine},
- * {@link dev.granary.cache.Primitive}) and what a store adds ({@link dev.granary.cache.PersistentCache}) implement the interfaces of
- * this package.
+ * <p>This package depends on no store's client library and on no driver. GPU APIs implement
+ * {@link dev.granary.cache.Engine} and {@link dev.granary.cache.Primitive}; stores implement
+ * {@link dev.granary.cache.PersistentCache}.
  */
 @NullMarked
 package dev.granary.cache;

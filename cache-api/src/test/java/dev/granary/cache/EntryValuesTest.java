@@ -19,13 +19,13 @@ import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Binaries, metadata and entries as values: compared by content, unchangeable. */
+/** Tests of binaries, metadata and entries as immutable values compared by content. */
 class EntryValuesTest {
     private static final EntryMetadata METADATA =
             new EntryMetadata("1", "p", Instant.ofEpochSecond(1, 1_999_999), List.of("k"), List.of("g"), "key");
 
     @Test
-    @DisplayName("binaries are equal by content, order and borders, on the heap and outside")
+    @DisplayName("binaries are equal by content, order and boundaries, on and off the heap")
     void binariesEquality() {
         KernelBinaries heap = KernelBinaries.of(new byte[] {1, 2}, new byte[] {3});
         try (Arena arena = Arena.ofShared()) {
@@ -44,7 +44,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("binaries cannot be changed through what went in or what comes out")
+    @DisplayName("binaries cannot be changed through their inputs or outputs")
     void binariesImmutable() {
         byte[] given = {1, 2, 3};
         KernelBinaries binaries = KernelBinaries.of(given);
@@ -54,13 +54,13 @@ class EntryValuesTest {
         assertThrows(IllegalArgumentException.class, () -> binaries.binary(0).set(ValueLayout.JAVA_BYTE, 0, (byte) 9));
         assertThrows(UnsupportedOperationException.class, () -> binaries.segments().clear());
         List<MemorySegment> list = new ArrayList<>(List.of(MemorySegment.ofArray(new byte[1])));
-        KernelBinaries kept = KernelBinaries.ofSegments(list);
+        KernelBinaries binariesOfList = KernelBinaries.ofSegments(list);
         list.clear();
-        assertEquals(1, kept.count());
+        assertEquals(1, binariesOfList.count());
     }
 
     @Test
-    @DisplayName("K13 no binaries: one value, empty")
+    @DisplayName("K13 no binaries are a single, empty value")
     void none() {
         assertTrue(KernelBinaries.none().isEmpty());
         assertSame(KernelBinaries.none(), KernelBinaries.of());
@@ -70,7 +70,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("K13 an entry without id or binaries is refused, with the reason")
+    @DisplayName("K13 an entry without id or binaries is rejected, with the reason")
     void emptyEntries() {
         Id none = Id.notCacheable("because");
         String message = assertThrows(IllegalArgumentException.class,
@@ -80,7 +80,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("the content hash tells id, order and borders apart, and nothing else")
+    @DisplayName("the content hash depends on id, order and boundaries only")
     void contentHash() {
         Id id = TestEntries.id("x");
         Sha256 hash = Entry.contentHash(id, KernelBinaries.of(new byte[] {1, 2}, new byte[] {3}));
@@ -91,7 +91,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("metadata is cut to milliseconds and keeps its own lists")
+    @DisplayName("metadata is truncated to milliseconds and copies its lists")
     void metadata() {
         assertEquals(Instant.ofEpochMilli(1001), METADATA.createdAt());
         List<String> kernels = new ArrayList<>(List.of("a"));
@@ -102,7 +102,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("a compiler's words are kept beside the message")
+    @DisplayName("a compiler's output is separate from the message")
     void compileException() {
         assertEquals("no kernel", new CompileException("no kernel", " \n").getMessage());
         CompileException failure = new CompileException("line 1", "error: x\n");

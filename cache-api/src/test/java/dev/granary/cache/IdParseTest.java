@@ -13,7 +13,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Ids out of bytes that nobody vouches for. */
+/** Tests of parsing ids from untrusted bytes. */
 class IdParseTest {
     private static final Target TARGET = new Target(Backend.OPENCL, "pocl", "cpu-haswell", "6.0");
     private static final int HEAD = 6;
@@ -22,18 +22,18 @@ class IdParseTest {
     private final int targetLength = Id.builder(TARGET).build().length();
 
     @Test
-    @DisplayName("K15 every truncation of an id is no id, or the id with fewer fields that it is")
+    @DisplayName("K15 every truncation of an id is rejected, or is the valid id with fewer fields")
     void truncations() {
         for (int length = 0; length < good.length; length++) {
             Optional<Id> parsed = Id.parse(Arrays.copyOf(good, length));
-            int kept = length;
-            assertEquals(length == targetLength || length == targetLength + 4 + 7 + 4 + 14, parsed.isPresent(), () -> "at " + kept);
+            int position = length;
+            assertEquals(length == targetLength || length == targetLength + 4 + 7 + 4 + 14, parsed.isPresent(), () -> "at " + position);
         }
         assertTrue(Id.parse(good).isPresent());
     }
 
     @Test
-    @DisplayName("K15 trailing junk makes it no id")
+    @DisplayName("K15 an id with trailing bytes is rejected")
     void junk() {
         for (int more = 1; more < 20; more++) {
             byte[] longer = Arrays.copyOf(good, good.length + more);
@@ -43,7 +43,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 hostile lengths at every place: no exception, nothing allocated from them")
+    @DisplayName("T5 hostile lengths at every offset: no exception, no allocation of that length")
     void hostileLengths() {
         for (int length : new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 30, good.length}) {
             for (int at = 0; at + 4 <= good.length; at++) {
@@ -58,13 +58,13 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 a target of unknown backend, blank or not text is no id")
+    @DisplayName("T5 an id with an unknown backend, a blank part or invalid text is rejected")
     void hostileTargets() {
         assertTrue(Id.parse(bytes("opencl", "v")).isPresent());
         assertTrue(Id.parse(bytes("OPENCL", "v")).isEmpty());
         assertTrue(Id.parse(bytes("", "v")).isEmpty());
         assertTrue(Id.parse(bytes("opencl", " ")).isEmpty());
-        assertTrue(Id.parse(bytes("opencl", "\u00ff")).isEmpty(), "0xff is no UTF-8: it would read as the target of a replacement character");
+        assertTrue(Id.parse(bytes("opencl", "\u00ff")).isEmpty(), "0xff is not UTF-8: it would decode to a replacement character");
     }
 
     private static byte[] bytes(String backend, String vendor) {
@@ -77,7 +77,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 a field list of nothing but frames is walked without building it")
+    @DisplayName("T5 a list of empty fields is parsed without creating the fields")
     void manyEmptyFields() {
         byte[] many = Arrays.copyOf(good, targetLength + (16 << 20));
         Arrays.fill(many, targetLength, many.length, (byte) 0);
@@ -87,7 +87,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("K15 random bytes and random changes: never an exception, and what is an id is exactly those bytes")
+    @DisplayName("K15 random bytes and changes: no exception, and a parsed id has exactly those bytes")
     void random() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 20_000; i++) {
@@ -111,7 +111,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("K15 malformed names are refused before anything is looked up")
+    @DisplayName("K15 malformed names are rejected before a lookup")
     void names() {
         String good = Sha256.of(new byte[0]).hex();
         assertEquals("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", good);
@@ -121,7 +121,7 @@ class IdParseTest {
             good.substring(1) + "\n", good.substring(1) + "g", good.substring(1) + "\uFF11", "x".repeat(1_000_000)
         }) {
             String message = String.valueOf(assertThrows(IllegalArgumentException.class, () -> Sha256.parse(bad)).getMessage());
-            assertTrue(message.length() < 200, "a name of any length makes a short message");
+            assertTrue(message.length() < 200, "the message is short for a name of any length");
         }
         assertThrows(IllegalArgumentException.class, () -> Sha256.ofDigest(new byte[31]));
         assertThrows(IllegalArgumentException.class, () -> Sha256.ofDigest(new byte[33]));

@@ -3,7 +3,7 @@ package dev.granary.cache;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Ids with all that can go wrong in them, printed by {@link #main} so that another JVM can be compared with this one. */
+/** Ids with unusual content. {@link #main} prints them for a comparison with another JVM. */
 final class IdSamples {
     static final Target TURKISH = new Target(Backend.LEVEL_ZERO, "INTEL", "IRIS Xe (ÇIĞ) 中文", "24.39.31294");
 

@@ -35,7 +35,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1 the same fields from two threads: identical bytes, hash and equality")
+    @DisplayName("K1 equal fields in two threads: identical bytes and hashes, equal ids")
     void twoThreads() throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             Callable<List<Id>> make = IdSamples::all;
@@ -52,7 +52,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1, K12 two JVMs with other encoding, locale, line ends, hash seed and working directory: identical bytes")
+    @DisplayName("K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory: identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
         List<String> there = ChildJvm.run(IdSamples.class, elsewhere, "-Dfile.encoding=ISO-8859-1", "-Dstdout.encoding=ISO-8859-1",
                 "-Duser.language=tr", "-Duser.country=TR", "-Dline.separator=\r\n", "-Duser.timezone=Asia/Kathmandu",
@@ -61,7 +61,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1 the bytes of an id never change: layout written down by hand")
+    @DisplayName("K1 the bytes of an id never change: the layout written by hand")
     void golden() {
         Id id = Id.builder(new Target(Backend.OPENCL, "v", "d", "1")).field("n", 258).build();
         String expected = "GRID\0\1" + framed("backend", "opencl") + framed("vendor", "v") + framed("device", "d") + framed("driver", "1")
@@ -77,7 +77,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K2 every part of the target and every field changed alone changes the id")
+    @DisplayName("K2 a change of any part of the target or any field changes the id")
     void everyField() {
         List<Id> all = new ArrayList<>(List.of(
                 id("a", "b"), id("A", "b"), id("a", "B"), id("a"), id("a", "b", ""),
@@ -101,7 +101,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K3 fields are framed: a byte moved over a border, embedded NULs and empty fields change the id")
+    @DisplayName("K3 fields are framed: a byte moved across a boundary, embedded NULs and empty fields change the id")
     void framing() {
         assertEquals(12, Set.of(
                 id("ab", "c"), id("a", "bc"), id("abc", ""), id("", "abc"), id("abc"), id("", "", "abc"),
@@ -111,7 +111,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K5 text and its UTF-8 bytes are one value")
+    @DisplayName("K5 text and its UTF-8 bytes are the same value")
     void spellings() {
         Id bytes = Id.builder(TARGET).field("f0", "ä".getBytes(StandardCharsets.UTF_8)).build();
         assertEquals(id("ä"), bytes);
@@ -128,23 +128,23 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K13 the empty id says why, names nothing and has no target")
+    @DisplayName("K13 the empty id has a reason, but neither hash nor target")
     void notCacheable() {
-        Id none = Id.notCacheable("it includes a header that nobody can see");
+        Id none = Id.notCacheable("it includes a header that cannot be read");
         assertTrue(none.isEmpty());
         assertEquals(0, none.bytes().length);
         assertEquals(List.of(), none.fields());
-        assertEquals("it includes a header that nobody can see", none.reason());
-        assertTrue(assertThrows(IllegalStateException.class, none::hash).toString().contains("a header that nobody can see"));
-        assertTrue(assertThrows(IllegalStateException.class, none::target).toString().contains("a header that nobody can see"));
-        assertTrue(none.toString().contains("a header that nobody can see"));
+        assertEquals("it includes a header that cannot be read", none.reason());
+        assertTrue(assertThrows(IllegalStateException.class, none::hash).toString().contains("a header that cannot be read"));
+        assertTrue(assertThrows(IllegalStateException.class, none::target).toString().contains("a header that cannot be read"));
+        assertTrue(none.toString().contains("a header that cannot be read"));
         assertFalse(id("a").isEmpty());
         assertEquals("", id("a").reason());
         assertTrue(Id.parse(none.bytes()).isEmpty());
     }
 
     @Test
-    @DisplayName("K7 text that UTF-8 cannot tell from other text is refused: half a surrogate pair is not a question mark")
+    @DisplayName("K7 text without a UTF-8 encoding is not cacheable: an unpaired surrogate is not a question mark")
     void halfSurrogate() {
         Id id = id("ok", "a\uD800b");
         assertTrue(id.isEmpty());
@@ -153,7 +153,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K15 ids of many KiB come back from their bytes, with their fields")
+    @DisplayName("K15 ids of many KiB are parsed from their bytes, with their fields")
     void large() {
         byte[] source = new byte[3 << 20];
         Id id = Id.builder(TARGET).field("source", source).field("last", 7).build();
@@ -169,14 +169,14 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K15 an id above the limit is refused with the limit in the message")
+    @DisplayName("K15 an id above the limit is rejected with the limit in the message")
     void tooLarge() {
         Id.Builder builder = Id.builder(TARGET).field("source", new byte[Id.MAX_BYTES]);
         assertTrue(assertThrows(IllegalArgumentException.class, builder::build).toString().contains(String.valueOf(Id.MAX_BYTES)));
     }
 
     @Test
-    @DisplayName("an id cannot be changed from outside, and matches exactly its own bytes")
+    @DisplayName("an id is immutable and matches exactly its own bytes")
     void immutable() {
         Id id = id("a");
         byte[] bytes = id.bytes();

@@ -25,7 +25,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("K12 the name of a target never changes: it is in every bucket")
+    @DisplayName("K12 the name of a target never changes, since buckets contain it")
     void golden() {
         Target target = new Target(Backend.OPENCL, "NVIDIA Corporation", "NVIDIA H200", "570.86.15");
         assertEquals("nvidia-corporation_nvidia-h200_570.86.15_65a7d3171a8c", target.name());
@@ -46,7 +46,7 @@ class TargetTest {
                     new Target(Backend.LEVEL_ZERO, part, part, part))) {
                 assertIsSafe(target.name());
                 assertEquals(2, target.path().split("/", -1).length);
-                assertEquals(null, seen.put(target.name(), target), "two targets of one name: " + target);
+                assertEquals(null, seen.put(target.name(), target), "two targets with one name: " + target);
             }
         }
     }
@@ -60,7 +60,7 @@ class TargetTest {
             Target target = new Target(Backend.OPENCL, text(random), text(random), text(random));
             assertIsSafe(target.name());
             Target before = seen.put(target.name(), target);
-            assertTrue(before == null || before.equals(target), () -> "two targets of one name: " + target);
+            assertTrue(before == null || before.equals(target), () -> "two targets with one name: " + target);
         }
     }
 
@@ -73,13 +73,13 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("K2 a byte moved from one part to the next is another target")
+    @DisplayName("K2 a byte moved from one part to the next gives another target")
     void borders() {
         assertFalse(new Target(Backend.OPENCL, "ab", "c", "1").name().equals(new Target(Backend.OPENCL, "a", "bc", "1").name()));
     }
 
     @Test
-    @DisplayName("K10 a part that is missing or no text is refused, and the message says what to do")
+    @DisplayName("K10 a missing or invalid part is rejected, with advice in the message")
     void refused() {
         String blank = assertThrows(IllegalArgumentException.class, () -> new Target(Backend.OPENCL, "v", " ", "1")).getMessage();
         assertTrue(String.valueOf(blank).contains("Target.UNKNOWN") && String.valueOf(blank).contains("device"), blank);
@@ -88,7 +88,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("backends are found by the names that are stored, exactly")
+    @DisplayName("backends are found by their exact stored names")
     void backends() {
         for (Backend backend : Backend.values()) {
             assertEquals(Optional.of(backend), Backend.ofPath(backend.path()));
@@ -99,7 +99,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("F12 names are the same as ever, and a part of a million marks has one, too")
+    @DisplayName("F12 names are unchanged, and a part with a million marks has a name")
     void marks() {
         SplittableRandom random = TestSeed.random("marks");
         for (int i = 0; i < 2000; i++) {
@@ -111,7 +111,8 @@ class TargetTest {
             assertEquals(wanted, nameOfDevice(part.toString()));
         }
         String many = ".".repeat(1 << 20);
-        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> { // a quadratic search takes far longer
+        // A quadratic search takes far longer.
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> {
             assertEquals("a" + many.substring(0, 59), nameOfDevice(many + "a" + many + "b" + many));
             assertEquals("x", nameOfDevice(many));
         });

@@ -31,7 +31,7 @@ class TierStatisticsTest {
         statistics.count(new LoadResult.Unavailable("silence"), 500);
         int times = 0;
         for (DamageKind damage : DamageKind.values()) {
-            times++; // each reason another number of times
+            times++; // a different number for each kind
             for (int i = 0; i < times; i++) {
                 statistics.count(new LoadResult.Damaged(damage, "somewhere"), 1);
             }
@@ -92,7 +92,7 @@ class TierStatisticsTest {
     }
 
     @Test
-    @DisplayName("O1 a snapshot stays as it was, and tells only reasons that occurred")
+    @DisplayName("O1 a snapshot does not change, and contains only kinds that occurred")
     void snapshot() {
         TierStatistics.Snapshot before = statistics.snapshot();
         assertEquals(new TierStatistics.Snapshot(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), before);

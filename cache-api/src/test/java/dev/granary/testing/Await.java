@@ -3,10 +3,18 @@ package dev.granary.testing;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Waits for another thread to come to a point, without a limit of its own: the test has one. */
+/**
+ * A wait for a condition that another thread establishes. It has no timeout of its own; the test
+ * has one.
+ */
 public final class Await {
     private Await() {}
 
+    /**
+     * Waits until {@code condition} holds.
+     *
+     * @throws IllegalStateException if the thread is interrupted
+     */
     public static void holds(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
             if (Thread.currentThread().isInterrupted()) {

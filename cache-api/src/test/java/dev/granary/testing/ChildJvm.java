@@ -14,11 +14,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Runs a main class of the tests in a JVM of its own. */
+/** A launcher of main classes of the tests in their own JVM. */
 public final class ChildJvm {
     private ChildJvm() {}
 
-    /** The lines that {@code main} prints, run in {@code directory} on the test class path. */
+    /**
+     * Runs {@code main} in {@code directory} on the test class path and returns the lines that it
+     * prints.
+     */
     public static List<String> run(Class<?> main, Path directory, String... flags)
             throws IOException, InterruptedException {
         String testPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -29,7 +32,7 @@ public final class ChildJvm {
         command.add(main.getName());
         Path output = directory.resolve("output.txt");
         Process child = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).redirectOutput(output.toFile()).start();
-        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the child JVM does not end");
+        assertTrue(child.waitFor(5, TimeUnit.MINUTES), "the child JVM has not ended");
         List<String> lines = Files.readAllLines(output, ISO_8859_1);
         assertEquals(0, child.exitValue(), () -> String.join("\n", lines));
         return lines;

@@ -22,9 +22,9 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.opentest4j.TestAbortedException;
 
-/** Messages of failed tests: where the seed is appended, and where not. */
+/** Tests of the messages of failed tests, with and without a seed. */
 class SeedReporterTest {
-    /** Gives a test the parameter of the platform that registers the extension. */
+    /** A resolver of the platform parameter that registers the extension. */
     static final class Detection implements ParameterResolver {
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
@@ -38,34 +38,34 @@ class SeedReporterTest {
     }
 
     @Test
-    @DisplayName("a failed assertion stays one, at its line, with the seed behind its message")
+    @DisplayName("a failed assertion stays an AssertionError with its stack trace, with the seed after its message")
     void assertion() {
         Throwable failure = assertThrows(AssertionError.class, () -> assertEquals(1, 2));
-        Throwable told = assertInstanceOf(AssertionError.class, SeedReporter.told(failure, 57));
-        assertEquals("expected: <1> but was: <2> [-Dgranary.seed=57]", told.getMessage());
-        assertArrayEquals(failure.getStackTrace(), told.getStackTrace());
-        assertSame(failure, told.getCause());
+        Throwable reported = assertInstanceOf(AssertionError.class, SeedReporter.withSeed(failure, 57));
+        assertEquals("expected: <1> but was: <2> [-Dgranary.seed=57]", reported.getMessage());
+        assertArrayEquals(failure.getStackTrace(), reported.getStackTrace());
+        assertSame(failure, reported.getCause());
     }
 
     @Test
-    @DisplayName("an exception becomes one with its class and the seed in the message, also without a message of its own")
+    @DisplayName("an exception is reported with its class and the seed, even without a message of its own")
     void exception() {
-        Throwable told = SeedReporter.told(new IOException(), 57);
-        assertEquals("java.io.IOException [-Dgranary.seed=57]", told.getMessage());
-        assertTrue(told instanceof RuntimeException && told.getCause() instanceof IOException);
+        Throwable reported = SeedReporter.withSeed(new IOException(), 57);
+        assertEquals("java.io.IOException [-Dgranary.seed=57]", reported.getMessage());
+        assertTrue(reported instanceof RuntimeException && reported.getCause() instanceof IOException);
     }
 
     @Test
     @DisplayName("a failed assumption, an error of the JVM, and a message with the seed stay unchanged")
     void untouched() {
-        Throwable told = SeedReporter.told(new AssertionError("x"), 57);
-        for (Throwable failure : List.of(new TestAbortedException("no device"), new StackOverflowError(), told)) {
-            assertSame(failure, SeedReporter.told(failure, 58));
+        Throwable reported = SeedReporter.withSeed(new AssertionError("x"), 57);
+        for (Throwable failure : List.of(new TestAbortedException("no device"), new StackOverflowError(), reported)) {
+            assertSame(failure, SeedReporter.withSeed(failure, 58));
         }
     }
 
     @Test
-    @DisplayName("the extension is registered for each test, and the seed is known once it was used")
+    @DisplayName("the extension is registered for each test, and the seed is set after its first use")
     @ExtendWith(Detection.class)
     void registered(Optional<String> isDetected, TestInfo info) {
         assertEquals(Optional.of("true"), isDetected, info::getDisplayName);

@@ -12,7 +12,7 @@ final class SeedUse {
         seed = OptionalLong.of(value);
     }
 
-    /** The seed; empty if nothing has used it. */
+    /** Returns the seed, or empty if it has not been used. */
     static OptionalLong seed() {
         return seed;
     }

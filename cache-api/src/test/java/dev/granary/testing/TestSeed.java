@@ -3,8 +3,8 @@ package dev.granary.testing;
 import java.util.SplittableRandom;
 
 /**
- * The one seed of all that is random in the tests of a process. It is printed once, stands in the message
- * of failures ({@link SeedReporter}), and is set with {@code -Dgranary.seed=N} to replay.
+ * The seed of all randomness in the tests of a process. It is printed once, is part of the message
+ * of failures ({@link SeedReporter}), and is set with {@code -Dgranary.seed=N} for a replay.
  */
 public final class TestSeed {
     /** The seed. */
@@ -17,7 +17,7 @@ public final class TestSeed {
 
     private TestSeed() {}
 
-    /** A generator of its own for each test class or purpose; the same for the same seed and name. */
+    /** Returns a generator for a test class or purpose, determined by the seed and {@code name}. */
     public static SplittableRandom random(String name) {
         return new SplittableRandom(VALUE ^ ((long) name.hashCode() << 32));
     }

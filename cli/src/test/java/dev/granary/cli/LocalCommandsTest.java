@@ -114,7 +114,7 @@ class LocalCommandsTest {
     private void makeTooNew(String name) throws IOException {
         change(name, (bytes, at) -> {
             int start = new String(bytes, StandardCharsets.ISO_8859_1).lastIndexOf("\u0089GRAN\r\n", at);
-            TestEntries.makeLater(bytes, start);
+            TestEntries.setLaterVersion(bytes, start);
         });
     }
 

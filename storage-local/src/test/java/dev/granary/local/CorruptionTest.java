@@ -238,7 +238,7 @@ final class CorruptionTest {
         assertEquals(LoadResult.ABSENT, tier.load(entry.id()));
         EntryBytesOnDisk newer = storeInRow();
         byte[] newerVersion = newer.read();
-        TestEntries.makeLater(newerVersion, 0);
+        TestEntries.setLaterVersion(newerVersion, 0);
         newer.write(newerVersion);
         for (int i = 0; i < 2; i++) {
             assertEquals(DamageKind.TOO_NEW, assertInstanceOf(LoadResult.Damaged.class, tier.load(entry.id())).damage());

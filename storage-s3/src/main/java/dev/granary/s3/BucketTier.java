@@ -92,7 +92,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.capabilities = new CachedCapabilities(config, layout, store,
                 () -> new CapabilityProbe(store.forTrials(), layout, timing, random), timing);
         this.publisher = new EntryPublisher(store, capabilities, writePause, config.retention(), counters, timing, random);
-        this.packSettings = new PackReader.Settings(layout.root(), config.shelves(), random, timing::pauseCalmly);
+        this.packSettings = new PackReader.Settings(layout.root(), config.shelves(), random, timing::pauseQuietly);
         this.packs = new Lazy<>(() -> new PackReader(store, packSettings, config.manifestInterval(),
                 config.loadDeadline().minus(config.connection().requestTimeout()), timing::nanos));
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), timing);

@@ -42,7 +42,7 @@ public final class BulkBucket implements AutoCloseable {
         this.traffic = traffic;
         this.store = new ResilientObjectStore(transport, this.config, timing, counters, traffic);
         this.random = random;
-        this.pause = timing::pauseCalmly;
+        this.pause = timing::pauseQuietly;
         this.settings = new PackReader.Settings(new BucketLayout(config.location()).root(), this.config.shelves(), random, pause);
     }
 

@@ -4,43 +4,47 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The graph of threads that wait for builds of other threads, by which a circle is an error and not a deadlock. One for the process: a
- * build in one cache may need a value of another cache, of primitives or of constants. Thread-safe.
+ * The graph of threads that wait for builds of other threads, which makes a cycle an error instead
+ * of a deadlock. One instance serves the process, because a build in one cache may need a value of
+ * another, such as a primitive or a constant. Thread-safe.
  */
 public final class BuildCycleDetector {
     /** The graph of this process. */
     public static final BuildCycleDetector PROCESS = new BuildCycleDetector();
 
-    // By the thread's id, which is never used twice. A HashMap stays whole where an error ends a call of it in the middle.
+    // Keyed by thread id, which is never reused. A HashMap stays consistent if an error ends a
+    // call early.
     private final Map<Long, PendingBuild> waits = new HashMap<>();
 
     private BuildCycleDetector() {}
 
     /**
-     * Notes that this thread waits for a build from now on, until {@link #leave}, which is to be called even if this fails.
+     * Records that this thread waits for a build, until {@link #leave}, which must be called even
+     * if this method throws.
      *
-     * @throws IllegalStateException if the build waits for this thread, directly or through other builds
+     * @throws IllegalStateException if the build waits for this thread, directly or through other
+     *     builds
      */
     public synchronized void enter(PendingBuild build) {
-        Thread me = Thread.currentThread();
+        Thread current = Thread.currentThread();
         PendingBuild next = build;
         Thread builder = build.builder();
         while (next != null && builder != null) {
-            if (builder == me) {
-                throw new IllegalStateException("Building this key needs the key itself");
+            if (builder == current) {
+                throw new IllegalStateException("The build of this key needs the key itself");
             }
             next = waits.get(builder.threadId());
             builder = next == null ? null : next.builder();
         }
-        waits.put(me.threadId(), build);
+        waits.put(current.threadId(), build);
     }
 
-    /** Notes that this thread does not wait any more. */
+    /** Records that this thread no longer waits. */
     public synchronized void leave() {
         waits.remove(Thread.currentThread().threadId());
     }
 
-    /** The number of threads that wait. */
+    /** Returns the number of waiting threads. */
     public synchronized int waiting() {
         return waits.size();
     }

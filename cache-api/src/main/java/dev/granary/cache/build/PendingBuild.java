@@ -2,8 +2,11 @@ package dev.granary.cache.build;
 
 import org.jspecify.annotations.Nullable;
 
-/** A value that one thread makes while others may wait for it. */
+/** A build of a value by one thread while others may wait for it. */
 public interface PendingBuild {
-    /** The thread that makes the value; null once there is a value or a failure. Any thread may ask. */
+    /**
+     * Returns the thread that builds the value, or null once there is a value or a failure. May be
+     * called by any thread.
+     */
     @Nullable Thread builder();
 }

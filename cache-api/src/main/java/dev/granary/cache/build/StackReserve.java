@@ -1,37 +1,46 @@
 package dev.granary.cache.build;
 
 /**
- * The stack that a step needs to begin and to be undone. A {@link StackOverflowError} may end any call, those of {@code catch} and
- * {@code finally} included. So a step that must not be left halfway asks for room before it begins: then it fails before anything was done.
+ * A check that enough stack is left for a step to complete or to be undone.
  *
- * <p>The room is asked for by calls that go as deep as what follows will at most, each with at least 56 bytes of compiled code, and 150 of
- * interpreted code.
+ * <p>A {@link StackOverflowError} may end any call, including those in {@code catch} and
+ * {@code finally}. A step that must not be left incomplete therefore checks the stack first, and
+ * fails before it changes anything.
+ *
+ * <p>The check makes nested calls at least as deep as the step. Each call uses at least 56 bytes of
+ * stack if compiled, and 150 bytes if interpreted.
  */
 public final class StackReserve {
-    private static final int LITTLE = 64; // about 4 KB compiled, 10 KB interpreted: some locks, maps and lists
-    private static final int MUCH = 512; // about 30 KB compiled, 90 KB interpreted: files, classes to be loaded, a log message
+    // Locks, maps and lists: about 4 KB compiled, 10 KB interpreted.
+    private static final int SMALL_DEPTH = 64;
+    // Files, class loading and log messages: about 30 KB compiled, 90 KB interpreted.
+    private static final int LARGE_DEPTH = 512;
 
     private StackReserve() {}
 
     /**
-     * Asks for the room of some calls: locks, maps, lists. Takes some 0.1 us.
+     * Checks that enough stack is left for a few calls: locks, maps, lists. Takes about 0.1 us.
      *
-     * @throws StackOverflowError if there is less
+     * @throws StackOverflowError if less is left
      */
     public static void requireLittle() {
-        descend(LITTLE, 1, 2, 3, 4);
+        descend(SMALL_DEPTH, 1, 2, 3, 4);
     }
 
     /**
-     * Asks for the room of a look-up: files, classes to be loaded, log messages. Takes some 1 us.
+     * Checks that enough stack is left for a lookup: files, class loading, log messages. Takes
+     * about 1 us.
      *
-     * @throws StackOverflowError if there is less
+     * @throws StackOverflowError if less is left
      */
     public static void require() {
-        descend(MUCH, 1, 2, 3, 4);
+        descend(LARGE_DEPTH, 1, 2, 3, 4);
     }
 
-    /** All four are used after the call, so that a compiler has to keep them in the frame. */
+    /**
+     * Recurses {@code calls} deep. All arguments are used after the call, so that a compiler must
+     * keep them in the frame.
+     */
     private static long descend(int calls, long a, long b, long c, long d) {
         if (calls == 0) {
             return a ^ b ^ c ^ d;

@@ -1,4 +1,7 @@
-/** Builds under way, whichever cache they are for: the graph of waits, and the stack that a build needs. Not for users of the library. */
+/**
+ * Coordination of builds in progress, for all caches: detection of cycles and of too little stack.
+ * Not for users of the library.
+ */
 @NullMarked
 package dev.granary.cache.build;
 

@@ -1,13 +1,16 @@
 package dev.granary.cache.constant;
 
 /**
- * Makes a tensor that is not cached.
+ * A factory of a tensor that is not cached.
  *
- * @param <B> what the back-end keeps a tensor in
- * @param <E> how it fails
+ * @param <B> the back-end's type of a tensor
+ * @param <E> the exception that it may throw
  */
 @FunctionalInterface
 public interface ConstantFactory<B, E extends Exception> {
-    /** The tensor, not null, whose memory the cache takes over: it is closed when its last user lets go. */
+    /**
+     * Creates the tensor, not null. The cache takes ownership of its memory and closes it after its
+     * last user.
+     */
     B make() throws E;
 }

@@ -4,20 +4,23 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * One user's hold on a tensor: the tensor stays valid until this is closed, whatever the cache does. Thread-safe.
+ * A reference of one user to a tensor. The tensor stays valid until the hold is closed, even if the
+ * cache evicts it. Thread-safe.
  *
- * <p>A holder may keep it from one execution to the next and use it without asking the cache again, as long as {@link #isCached()}, or until
- * {@link #onEviction} says that the tensor has left: then the holder lets go when it is done with what it is doing, so that the memory is
- * freed. A hold that is never closed keeps the memory.
+ * <p>A holder may reuse it in later executions without another lookup while {@link #isCached()} or
+ * until {@link #onEviction} reports an eviction. After that the holder should close it when its
+ * current work is done, so that the memory is freed. A hold that is never closed retains the
+ * memory.
  *
- * @param <B> what the back-end keeps a tensor in
+ * @param <B> the back-end's type of a tensor
  */
 public final class ConstantHold<B extends AutoCloseable> implements AutoCloseable {
-    private static final VarHandle IS_CLOSED = isClosedHandle(); // an AtomicBoolean would be one more object for each hit
+    // A VarHandle, because an AtomicBoolean would be one more object per hit.
+    private static final VarHandle IS_CLOSED = isClosedHandle();
 
     private final RefCountedTensor<B> tensor;
     private volatile boolean isClosed;
-    private volatile boolean hasListened;
+    private volatile boolean hasListener;
 
     ConstantHold(RefCountedTensor<B> tensor) {
         this.tensor = tensor;
@@ -32,9 +35,9 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
     }
 
     /**
-     * The tensor, to be read only, and not to be closed: it is shared.
+     * Returns the tensor. It is shared: it may only be read, and must not be closed.
      *
-     * @throws IllegalStateException if this is closed
+     * @throws IllegalStateException if this hold is closed
      */
     public B buffer() {
         if (isClosed) {
@@ -43,38 +46,42 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
         return tensor.buffer();
     }
 
-    /** True while the cache has the tensor. */
+    /** Returns true while the tensor is in the cache. */
     public boolean isCached() {
         return tensor.isCached();
     }
 
     /**
-     * Runs {@code action} once when the tensor leaves the cache, however it does: evicted, removed, flushed, or with its context. Where the
-     * cache does not have it (any more), that is at once, in this thread; else in the thread that made it leave, with no lock of the cache
-     * held. What the action throws is logged. Nothing is run for a hold that was closed before.
+     * Runs {@code action} once when the tensor leaves the cache: evicted, removed, flushed or with
+     * its context. It runs on the thread that removes the tensor, without a lock of the cache. If
+     * the tensor is not cached, it runs at once on this thread. Exceptions of the action are
+     * logged. The action of a closed hold is not run.
      */
     public void onEviction(Runnable action) {
         if (isClosed) {
             return;
         }
-        hasListened = true;
-        if (!tensor.listen(this, action)) {
-            RefCountedTensor.tell(action);
+        hasListener = true;
+        if (!tensor.addListener(this, action)) {
+            RefCountedTensor.runCallback(action);
         } else if (isClosed) {
-            tensor.forget(this);
+            tensor.removeListener(this);
         }
     }
 
-    /** Lets go; the last user of a tensor that is not cached frees it. Closing again does nothing. */
+    /**
+     * Releases the hold. The last user of a tensor that is not cached frees it. Further calls have
+     * no effect.
+     */
     @Override
     public void close() {
         if (IS_CLOSED.compareAndSet(this, false, true)) {
             try {
-                if (hasListened) {
-                    tensor.forget(this);
+                if (hasListener) {
+                    tensor.removeListener(this);
                 }
                 tensor.release();
-            } catch (Throwable e) { // such as a stack that is used up: not let go yet, and may be closed again
+            } catch (Throwable e) { // such as a StackOverflowError: close may be repeated
                 isClosed = false;
                 throw e;
             }

@@ -4,19 +4,20 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one tensor is known by: two keys are the same where all four parts are equal, by {@code equals} and not by a hash alone. Immutable, if
- * its parts are; they must not change while the tensor is cached.
+ * The key of one tensor. Keys are equal if all four parts are equal by {@code equals}, not only by
+ * hash. Immutable if its parts are; they must not change while the tensor is cached.
  *
- * @param <B> what the back-end keeps a tensor in
- * @param type the class of that
- * @param backend the back-end's id, so that equal keys of two back-ends are two tensors
- * @param context where the tensor can be used: tensors are shared within one context, and never between two, on one device or not
- * @param key the back-end's own key: everything that decides what is computed
+ * @param <B> the back-end's type of a tensor
+ * @param type the class of that type
+ * @param backend the id of the back-end; equal keys of two back-ends denote two tensors
+ * @param context the context in which the tensor can be used; tensors are never shared between
+ *     contexts, even on one device
+ * @param key the back-end's own key: the complete input of the computation
  */
 public record ConstantKey<B extends AutoCloseable>(Class<B> type, String backend, Object context, Object key) {
     /*
-     * Written out, since the JVM makes those of a record at their first call, which a look-up at the end of a stack may be: then making them
-     * fails, and fails at each later call as well, for the life of the process.
+     * Explicit, because the JVM links those of a record at their first call. If that call is a
+     * lookup near the end of the stack, linking fails then and at each later call.
      */
 
     @Override

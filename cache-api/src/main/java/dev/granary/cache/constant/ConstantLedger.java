@@ -7,13 +7,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one cache holds and has promised, and the account of its bytes: cached and promised ones together never exceed the limit. Guarded by
- * the lock of the cache, but for {@link #find}.
+ * The ledger of one cache: its tensors, its promises and their bytes. Cached and promised bytes
+ * together never exceed the limit. Guarded by the lock of the cache, except for {@link #find}.
  */
 final class ConstantLedger {
     private final ConcurrentHashMap<ConstantKey<?>, ConstantSlot<?>> slots = new ConcurrentHashMap<>();
     private ConstantLimit limit;
-    private long keptBytes;
+    private long cachedBytes;
     private long promisedBytes;
     private long tensors;
     private long evicted;
@@ -22,7 +22,10 @@ final class ConstantLedger {
         this.limit = limit;
     }
 
-    /** The slot of a key, made or promised; needs no lock. A slot lies under its own key, whose type parameter is the slot's. */
+    /**
+     * Returns the slot of a key, cached or promised; needs no lock. A slot is stored under its own
+     * key, whose type parameter is the slot's.
+     */
     @SuppressWarnings("unchecked")
     <B extends AutoCloseable> @Nullable ConstantSlot<B> find(ConstantKey<B> key) {
         return (ConstantSlot<B>) slots.get(key);
@@ -36,8 +39,8 @@ final class ConstantLedger {
         return limit;
     }
 
-    long keptBytes() {
-        return keptBytes;
+    long cachedBytes() {
+        return cachedBytes;
     }
 
     long promisedBytes() {
@@ -48,12 +51,17 @@ final class ConstantLedger {
         return tensors;
     }
 
-    /** How many tensors have left for others. */
+    /** Returns the number of tensors evicted for others. */
     long evicted() {
         return evicted;
     }
 
-    /** Changes the limit; true if that flushes: a lower number does, and so the first one after no limit. */
+    /**
+     * Changes the limit.
+     *
+     * @return true if the cache must be flushed: the new limit is lower, or the first after no
+     *     limit
+     */
     boolean change(ConstantLimit newLimit) {
         boolean isLower = newLimit.megabytes() < limit.megabytes();
         limit = newLimit;
@@ -61,55 +69,55 @@ final class ConstantLedger {
     }
 
     /**
-     * Takes in a promise, with its bytes reserved, if the tensor may be kept.
+     * Adds a promise, with its bytes reserved, if the tensor may be cached.
      *
-     * @param left gets what had to leave
+     * @param removed receives the evicted tensors
      */
-    void promise(ConstantSlot<?> slot, List<RefCountedTensor<?>> left) {
+    void promise(ConstantSlot<?> slot, List<RefCountedTensor<?>> removed) {
         if (slot.bytes() > limit.bytes()) {
             return;
         }
-        if (limit.policy() == ConstantPolicy.COST && missing(slot.bytes()) > 0) {
-            slots.put(slot.key(), slot); // nothing is reserved: whether it is worth it shows when it is made
-        } else if (makeRoom(slot, left)) {
-            slots.put(slot.key(), slot); // first, since it takes memory
+        if (limit.policy() == ConstantPolicy.COST && shortfall(slot.bytes()) > 0) {
+            slots.put(slot.key(), slot); // nothing is reserved: the cost is known only at the end
+        } else if (ensureCapacity(slot, removed)) {
+            slots.put(slot.key(), slot); // first, because it allocates
             slot.setReserved(true);
             promisedBytes += slot.bytes();
         }
     }
 
     /**
-     * Keeps a tensor that is made, if there is room for it and its slot has not been removed.
+     * Caches a completed tensor if there is room and its slot has not been removed.
      *
-     * @param left gets what had to leave
-     * @return whether it is kept
+     * @param removed receives the evicted tensors
+     * @return true if the tensor is cached
      */
-    boolean keep(ConstantSlot<?> slot, List<RefCountedTensor<?>> left) {
+    boolean add(ConstantSlot<?> slot, List<RefCountedTensor<?>> removed) {
         if (slots.get(slot.key()) != slot) {
             return false;
         }
         if (slot.isReserved()) {
             slot.setReserved(false);
             promisedBytes -= slot.bytes();
-        } else if (!makeRoom(slot, left)) {
+        } else if (!ensureCapacity(slot, removed)) {
             slots.remove(slot.key(), slot);
             return false;
         }
-        keptBytes += slot.bytes();
+        cachedBytes += slot.bytes();
         tensors++;
         return true;
     }
 
-    /** Takes a slot out, and its bytes off the account. */
-    void remove(ConstantSlot<?> slot, List<RefCountedTensor<?>> left) {
+    /** Removes a slot and its bytes. */
+    void remove(ConstantSlot<?> slot, List<RefCountedTensor<?>> removed) {
         RefCountedTensor<?> tensor = slot.tensor();
         if (tensor != null) {
-            left.add(tensor); // first, since it takes memory
+            removed.add(tensor); // first, because it allocates
         }
         slots.remove(slot.key(), slot);
         if (tensor != null) {
             tensor.uncache();
-            keptBytes -= slot.bytes();
+            cachedBytes -= slot.bytes();
             tensors--;
         } else if (slot.isReserved()) {
             slot.setReserved(false);
@@ -117,27 +125,27 @@ final class ConstantLedger {
         }
     }
 
-    private long missing(long bytes) {
-        return bytes - (limit.bytes() - keptBytes - promisedBytes);
+    private long shortfall(long bytes) {
+        return bytes - (limit.bytes() - cachedBytes - promisedBytes);
     }
 
-    private boolean makeRoom(ConstantSlot<?> slot, List<RefCountedTensor<?>> left) {
-        long missing = missing(slot.bytes());
-        if (missing <= 0) {
+    private boolean ensureCapacity(ConstantSlot<?> slot, List<RefCountedTensor<?>> removed) {
+        long shortfall = shortfall(slot.bytes());
+        if (shortfall <= 0) {
             return true;
         }
-        List<ConstantSlot<?>> kept = new ArrayList<>();
-        slots.values().stream().filter(other -> other.tensor() != null).forEach(kept::add);
+        List<ConstantSlot<?>> cached = new ArrayList<>();
+        slots.values().stream().filter(other -> other.tensor() != null).forEach(cached::add);
         List<ConstantSlot<?>> victims = switch (limit.policy()) {
             case NO_EVICT -> null;
-            case LRU -> EvictionSelector.leastRecentlyUsed(kept, missing);
-            case COST -> EvictionSelector.cheapest(kept, missing, slot.costNanos());
+            case LRU -> EvictionSelector.leastRecentlyUsed(cached, shortfall);
+            case COST -> EvictionSelector.cheapest(cached, shortfall, slot.costNanos());
         };
         if (victims == null) {
             return false;
         }
         for (ConstantSlot<?> victim : victims) {
-            remove(victim, left);
+            remove(victim, removed);
             evicted++;
         }
         return true;

@@ -1,16 +1,17 @@
 package dev.granary.cache.constant;
 
 /**
- * The budget of one device, and what happens when it is used up.
+ * The memory budget of one device, and the policy when it is exhausted.
  *
- * @param megabytes the budget in units of 1,048,576 bytes; 0: nothing is kept; {@link #UNLIMITED}: everything is
- * @param policy what becomes of a new tensor when the budget is used up
+ * @param megabytes the budget in units of 1,048,576 bytes; 0 caches nothing, {@link #UNLIMITED}
+ *     everything
+ * @param policy the treatment of a new tensor when the budget is exhausted
  */
 public record ConstantLimit(long megabytes, ConstantPolicy policy) {
-    /** A budget that is never used up. */
+    /** A budget that is never exhausted. */
     public static final long UNLIMITED = Long.MAX_VALUE;
 
-    /** The limit where nobody chose one: none, and {@link ConstantPolicy#NO_EVICT}. */
+    /** The default limit: unlimited, with {@link ConstantPolicy#NO_EVICT}. */
     public static final ConstantLimit DEFAULT = new ConstantLimit(UNLIMITED, ConstantPolicy.NO_EVICT);
 
     private static final int MEGABYTE_BITS = 20;
@@ -26,7 +27,7 @@ public record ConstantLimit(long megabytes, ConstantPolicy policy) {
         }
     }
 
-    /** The budget in bytes; what does not fit a long is as good as unlimited. */
+    /** Returns the budget in bytes, at most {@code Long.MAX_VALUE}. */
     public long bytes() {
         return megabytes > Long.MAX_VALUE >> MEGABYTE_BITS ? Long.MAX_VALUE : megabytes << MEGABYTE_BITS;
     }

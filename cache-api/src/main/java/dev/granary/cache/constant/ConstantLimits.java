@@ -10,15 +10,16 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The limits that were chosen for kinds of engine, such as {@code cpu:10240;gpu:2048:COST}; a kind that is missing was left open. Immutable.
+ * The configured limits by kind of engine, such as {@code cpu:10240;gpu:2048:COST}. A missing kind
+ * has no configured limit. Immutable.
  *
- * @param chosen what was chosen
+ * @param chosen the configured limits
  */
 public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
-    /** Nothing chosen. */
+    /** No configured limits. */
     public static final ConstantLimits NONE = new ConstantLimits(Map.of());
 
-    /** What a right text looks like, for messages. */
+    /** The description of the text form, for messages. */
     public static final String FORM = "kind:megabytes or kind:megabytes:policy, with semicolons between, such as cpu:10240;gpu:2048:COST;"
             + " the kinds are cpu and gpu, each once, the policies NO_EVICT, COST and LRU";
 
@@ -28,10 +29,10 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
     }
 
     /**
-     * What a text says.
+     * The result of parsing a text.
      *
-     * @param limits what is right in it
-     * @param mistakes the parts that are wrong, as they were written
+     * @param limits the valid parts
+     * @param mistakes the invalid parts, as written
      */
     public record Parsed(ConstantLimits limits, List<String> mistakes) {
         /** Copies the list. */
@@ -41,8 +42,8 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
     }
 
     /**
-     * Reads a text of the form {@link #FORM}. Case and blanks around the words do not matter, nor do empty parts. Of two parts for one kind,
-     * the first counts and the second is a mistake.
+     * Parses a text of the form {@link #FORM}. Case, blanks around the words and empty parts are
+     * ignored. If a kind occurs twice, the first part counts and the second is a mistake.
      */
     public static Parsed parse(String text) {
         Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
@@ -67,18 +68,18 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
 
     private static ConstantLimit limit(String[] words) {
         if (words.length < 2 || words.length > 3) {
-            throw new IllegalArgumentException("A kind, a number and perhaps a policy are needed");
+            throw new IllegalArgumentException("Expected a kind, a number and an optional policy");
         }
         ConstantPolicy policy = words.length == 3 ? ConstantPolicy.valueOf(words[2].strip()) : ConstantLimit.DEFAULT.policy();
         return new ConstantLimit(Long.parseLong(words[1].strip()), policy);
     }
 
-    /** What was chosen for that kind. */
+    /** Returns the configured limit of a kind, if any. */
     public Optional<ConstantLimit> of(EngineKind kind) {
         return Optional.ofNullable(chosen.get(kind));
     }
 
-    /** These limits, and for the kinds that they leave open those of {@code others}. */
+    /** Returns these limits, completed by those of {@code others} for missing kinds. */
     public ConstantLimits orElse(ConstantLimits others) {
         Map<EngineKind, ConstantLimit> all = new EnumMap<>(EngineKind.class);
         all.putAll(others.chosen);

@@ -1,29 +1,30 @@
 package dev.granary.cache.constant;
 
 /**
- * What {@link ConstantTensorCache#getOrAdd} came to.
+ * The outcome of {@link ConstantTensorCache#getOrAdd}.
  *
- * @param <B> what the back-end keeps a tensor in
+ * @param <B> the back-end's type of a tensor
  */
 public sealed interface ConstantLookup<B extends AutoCloseable> {
     /**
-     * The tensor is there: it was cached, or another thread has just made it.
+     * The tensor was cached, or another thread has just completed it.
      *
      * @param constant the caller's hold on it, to be closed
      */
     record Hit<B extends AutoCloseable>(ConstantHold<B> constant) implements ConstantLookup<B> {}
 
     /**
-     * The caller has to make the tensor.
+     * The caller has to compute the tensor.
      *
-     * @param promise to be fulfilled, failed or closed, since others may wait for it
+     * @param promise the promise to be fulfilled, failed or closed, since others may wait for it
      */
     record Miss<B extends AutoCloseable>(ConstantPromise<B> promise) implements ConstantLookup<B> {}
 
     /**
-     * Another thread, for which this one waited, could not make the tensor. Nothing was kept: who asks next makes it.
+     * Another thread, for which this one waited, failed to compute the tensor. Nothing was cached:
+     * the next caller computes it.
      *
-     * @param cause what the other thread said
+     * @param cause the failure reported by the other thread
      */
     record Failed<B extends AutoCloseable>(Throwable cause) implements ConstantLookup<B> {}
 }

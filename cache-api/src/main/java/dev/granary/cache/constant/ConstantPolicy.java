@@ -1,14 +1,20 @@
 package dev.granary.cache.constant;
 
-/** What becomes of a new tensor when the budget is used up. A tensor that is larger than the whole budget is never kept, whatever the policy. */
+/**
+ * The treatment of a new tensor when the budget is exhausted. A tensor larger than the whole budget
+ * is never cached under any policy.
+ */
 public enum ConstantPolicy {
-    /** What is kept stays; the new one is computed and not kept. */
+    /** Cached tensors stay; the new one is computed but not cached. */
     NO_EVICT,
     /**
-     * What was quick to make, by the time for each byte, leaves first; but only where all that would have to leave took less time together
-     * than the new one did. Else the new one is not kept.
+     * Tensors with the least compute time per byte are evicted first, if their total compute time
+     * is less than that of the new one. Otherwise the new one is not cached.
      */
     COST,
-    /** The least recently used leave. Of the time before, under {@link #NO_EVICT}, only the making counts. */
+    /**
+     * The least recently used tensors are evicted. Uses under an earlier {@link #NO_EVICT} policy
+     * are not recorded; only the creation counts.
+     */
     LRU
 }

@@ -6,33 +6,34 @@ import java.lang.ref.Reference;
 import java.util.Objects;
 
 /**
- * The promise to make one tensor, given to one caller; others wait for it. It ends with the first of {@link #fulfil}, {@link #fail} and
- * {@link #close}. Thread-safe: another thread than the one that got it may end it, but the one that got it must not ask for the tensor itself
- * meanwhile.
+ * A promise to compute one tensor, given to one caller while others wait. The first of
+ * {@link #fulfil}, {@link #fail} and {@link #close} ends it. Thread-safe: any thread may end it,
+ * but its owner must not request the tensor itself meanwhile.
  *
- * <p>A thread that has a promise and waits for another tensor counts as making the first one meanwhile: whoever waits for it is part of that
- * wait, and a circle of such waits is an error.
+ * <p>While the owner waits for another tensor, threads that wait for the promised one are part of
+ * that wait. A cycle of such waits is an error.
  *
- * <p>A promise that is closed unfulfilled, or dropped and found by the garbage collector, is given up: one of those who wait makes the tensor
- * instead.
+ * <p>A promise that is closed unfulfilled, or becomes unreachable and is garbage collected, is
+ * abandoned: one of the waiting threads computes the tensor instead.
  *
- * @param <B> what the back-end keeps a tensor in
+ * @param <B> the back-end's type of a tensor
  */
 public final class ConstantPromise<B extends AutoCloseable> implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
 
     private final ConstantTensorCache cache;
     private final ConstantSlot<B> slot;
-    private final Cleaner.Cleanable givingUp;
+    private final Cleaner.Cleanable cleanup;
 
     ConstantPromise(ConstantTensorCache cache, ConstantSlot<B> slot) {
         this.cache = cache;
         this.slot = slot;
-        this.givingUp = CLEANER.register(this, () -> cache.endNow(slot, null));
+        this.cleanup = CLEANER.register(this, () -> cache.endNow(slot, null));
     }
 
     /**
-     * Hands the tensor over: to the cache, if it keeps it, and to all who wait. Its memory belongs to them from now on.
+     * Passes the tensor to the waiting threads, and to the cache if it accepts it. They own its
+     * memory from now on.
      *
      * @return the caller's hold on the tensor, to be closed
      * @throws IllegalStateException if the promise has ended; the tensor stays the caller's
@@ -45,19 +46,22 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
         }
     }
 
-    /** Tells all who wait that the tensor cannot be made, and why. Does nothing where the promise has ended. */
+    /**
+     * Reports to the waiting threads that the tensor cannot be computed, with the cause. Has no
+     * effect if the promise has ended.
+     */
     public void fail(Throwable cause) {
         try {
-            cache.end(slot, Objects.requireNonNull(cause, "A failure needs its cause"));
+            cache.end(slot, Objects.requireNonNull(cause, "The cause of a failure is null"));
         } finally {
             Reference.reachabilityFence(this);
         }
     }
 
-    /** Gives the promise up, unless it has ended. */
+    /** Abandons the promise, unless it has ended. */
     @Override
     public void close() {
-        StackReserve.requireLittle(); // it is cleaned once: not halfway
-        givingUp.clean();
+        StackReserve.requireLittle(); // a Cleanable runs only once, so it must not fail in between
+        cleanup.clean();
     }
 }

@@ -7,22 +7,23 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one key: promised by one thread, then a tensor, a failure, or given up, for ever. The fields without a comment are guarded by
- * the lock of the cache.
+ * The state of one key: promised by one thread, then finally a tensor, failed or abandoned. Fields
+ * without a comment are guarded by the lock of the cache.
  */
 final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
     private final ConstantKey<B> key;
     private final long bytes;
     private final long startNanos;
     private final CountDownLatch ended = new CountDownLatch(1);
-    private volatile @Nullable Thread maker = Thread.currentThread(); // only while it makes: a cached tensor must not keep its thread alive
+    // Null after the end, so that a cached tensor does not retain its thread.
+    private volatile @Nullable Thread builder = Thread.currentThread();
     private volatile @Nullable RefCountedTensor<B> tensor;
     private @Nullable Throwable failure; // guarded by this
     private boolean isEnded; // guarded by this
     private int waiters; // guarded by this
     private boolean isReserved;
     private long costNanos;
-    private volatile long stamp = -1; // volatile, since hits take no lock
+    private volatile long lastUse = -1; // volatile, since hits take no lock
 
     ConstantSlot(ConstantKey<B> key, long bytes, long startNanos) {
         this.key = key;
@@ -38,21 +39,21 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
         return bytes;
     }
 
-    /** The tensor; null until it is there, and for ever where it could not be made. */
+    /** Returns the tensor, or null until it is completed, and also after a failure. */
     @Nullable RefCountedTensor<B> tensor() {
         return tensor;
     }
 
     @Override
     public @Nullable Thread builder() {
-        return maker;
+        return builder;
     }
 
-    boolean isMadeByCaller() {
-        return maker == Thread.currentThread();
+    boolean isBuiltByCaller() {
+        return builder == Thread.currentThread();
     }
 
-    /** How many threads wait, while it is promised. */
+    /** Returns the number of waiting threads while the slot is promised. */
     synchronized int waiting() {
         return isEnded ? 0 : waiters;
     }
@@ -69,81 +70,94 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
         isReserved = reserved;
     }
 
-    /** How long making took; 0 until it is made. */
+    /** Returns the compute time in nanoseconds; 0 until the tensor is completed. */
     long costNanos() {
         return costNanos;
     }
 
-    /** The time of making up to {@code nowNanos} is what the tensor costs. */
-    void measure(long nowNanos) {
+    /** Sets the cost to the time from the start until {@code nowNanos}. */
+    void setCost(long nowNanos) {
         costNanos = Math.max(0, nowNanos - startNanos);
     }
 
-    /** When it was used last, by the clock of the cache. */
-    long stamp() {
-        return stamp;
+    /** Returns the time of the last use, by the logical clock of the cache. */
+    long lastUse() {
+        return lastUse;
     }
 
-    void setStamp(long now) {
-        stamp = now;
+    void setLastUse(long now) {
+        lastUse = now;
     }
 
-    /** What a wait came to. */
-    sealed interface Waited<B extends AutoCloseable> {
-        /** The tensor is there, and this is the waiter's hold on it. */
-        record Made<B extends AutoCloseable>(ConstantHold<B> constant) implements Waited<B> {}
+    /** The outcome of a wait. */
+    sealed interface WaitResult<B extends AutoCloseable> {
+        /** The tensor was completed, with the waiter's hold on it. */
+        record Completed<B extends AutoCloseable>(ConstantHold<B> constant) implements WaitResult<B> {}
 
-        /** The maker failed. */
-        record Failed<B extends AutoCloseable>(Throwable cause) implements Waited<B> {}
+        /** The builder failed. */
+        record Failed<B extends AutoCloseable>(Throwable cause) implements WaitResult<B> {}
 
-        /** The promise was given up, or was settled before the wait began: look again. */
-        record Over<B extends AutoCloseable>() implements Waited<B> {}
+        /**
+         * The promise was abandoned, or ended before the wait began; the lookup must be repeated.
+         */
+        record Retry<B extends AutoCloseable>() implements WaitResult<B> {}
 
-        /** The limit has passed, or this thread is interrupted: its interrupt status is kept. */
-        record Enough<B extends AutoCloseable>() implements Waited<B> {}
+        /**
+         * The timeout has elapsed, or this thread was interrupted and keeps its interrupt status.
+         */
+        record TimedOut<B extends AutoCloseable>() implements WaitResult<B> {}
     }
 
-    /** Waits for another thread's tensor. Who began to wait before it was made has a hold on it, whether the cache keeps it or not. */
-    Waited<B> await(Duration limit) {
+    /**
+     * Waits for another thread's tensor. A thread whose wait began before the completion gets a
+     * hold, even if the tensor is not cached.
+     */
+    WaitResult<B> await(Duration timeout) {
         synchronized (this) {
             if (isEnded) {
-                return new Waited.Over<>();
+                return new WaitResult.Retry<>();
             }
             waiters++;
         }
         try {
-            boolean inTime = ended.await(limit.toNanos(), TimeUnit.NANOSECONDS); // what came of it is asked below, in time or not
+            boolean _ = ended.await(timeout.toNanos(), TimeUnit.NANOSECONDS); // isEnded says more
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
         synchronized (this) {
             if (!isEnded) {
                 waiters--;
-                return new Waited.Enough<>();
+                return new WaitResult.TimedOut<>();
             }
-            RefCountedTensor<B> made = tensor;
+            RefCountedTensor<B> completed = tensor;
             Throwable cause = failure;
-            return made != null ? madeBy(made) : cause != null ? new Waited.Failed<>(cause) : new Waited.Over<>();
+            return completed != null ? completedBy(completed) : cause != null ? new WaitResult.Failed<>(cause) : new WaitResult.Retry<>();
         }
     }
 
-    private static <B extends AutoCloseable> Waited<B> madeBy(RefCountedTensor<B> made) {
+    private static <B extends AutoCloseable> WaitResult<B> completedBy(RefCountedTensor<B> made) {
         try {
-            return new Waited.Made<>(made.handOver());
-        } catch (Throwable e) { // no memory: the hold that was counted for this waiter is nobody's
+            return new WaitResult.Completed<>(made.countedHold());
+        } catch (Throwable e) { // no memory: release the hold that was counted for this waiter
             made.release();
             throw e;
         }
     }
 
-    /** The tensor is made; it is shared by the maker, by those who wait and, if it is cached, by the cache. */
+    /**
+     * Completes the slot. The tensor is shared by its builder, the waiting threads and, if it is
+     * cached, the cache.
+     */
     synchronized void complete(RefCountedTensor<B> made, boolean isCached) {
         made.share(1 + waiters, isCached);
         tensor = made;
         end();
     }
 
-    /** The tensor will not be made; without a {@code cause} whoever waits makes it instead. */
+    /**
+     * Ends the slot without a tensor. If {@code cause} is null, a waiting thread computes it
+     * instead.
+     */
     synchronized void fail(@Nullable Throwable cause) {
         failure = cause;
         end();
@@ -151,7 +165,7 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
 
     private void end() {
         isEnded = true;
-        maker = null;
+        builder = null;
         ended.countDown();
     }
 }

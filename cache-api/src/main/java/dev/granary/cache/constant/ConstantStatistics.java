@@ -1,24 +1,25 @@
 package dev.granary.cache.constant;
 
 /**
- * What a constant tensor cache has done and holds. The counters only grow.
+ * The counters and the content of a constant tensor cache. The counters only grow.
  *
- * @param made tensors that were made
- * @param reused look-ups that found a tensor
- * @param waited those of them that waited until another thread had made it
- * @param notKept tensors that were made and not kept: the budget was used up or too small, or they were removed before they were there
- * @param evicted tensors that left for others
+ * @param made tensors computed
+ * @param reused lookups that found a tensor
+ * @param waited those of them that waited for another thread's tensor
+ * @param notKept tensors computed but not cached, because of the budget or because they were
+ *     removed before their completion
+ * @param evicted tensors evicted for others
  * @param failed promises that ended without a tensor
- * @param tensors how many are cached
- * @param bytes how many bytes those have
- * @param promisedBytes how many bytes of the budget are reserved for tensors that are being made
+ * @param tensors the number of cached tensors
+ * @param bytes the bytes of cached tensors
+ * @param promisedBytes the bytes of the budget reserved for tensors being computed
  */
 public record ConstantStatistics(
         long made, long reused, long waited, long notKept, long evicted, long failed, long tensors, long bytes, long promisedBytes) {
-    /** Nothing done and nothing held. */
+    /** Statistics at zero. */
     public static final ConstantStatistics NOTHING = new ConstantStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0);
 
-    /** Both together. */
+    /** Returns the sum of both. */
     public ConstantStatistics plus(ConstantStatistics other) {
         return new ConstantStatistics(made + other.made, reused + other.reused, waited + other.waited, notKept + other.notKept,
                 evicted + other.evicted, failed + other.failed, tensors + other.tensors, bytes + other.bytes, promisedBytes + other.promisedBytes);

@@ -12,26 +12,33 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The constant tensors of one device, within its budget. Thread-safe; made by {@link ConstantTensorCaches}, which sets the budget.
+ * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
+ * {@link ConstantTensorCaches}, which sets the budget.
  *
- * <p>One of many callers that miss a tensor at once makes it, the others wait for it. A tensor that is being made has its bytes reserved, so
- * that cached and promised tensors together never exceed the budget. What leaves the cache lives until its last user lets go; memory in use
- * by users alone is not counted.
+ * <p>Of several callers that miss a tensor, one computes it and the others wait. The bytes of a
+ * tensor being computed are reserved, so cached and promised tensors together never exceed the
+ * budget. An evicted tensor stays valid until its last hold is closed; memory held only by users is
+ * not counted.
  *
- * <p>Nobody waits for ever: not for a promise that was dropped ({@link ConstantPromise}), not when interrupted, and never longer than the
- * longest wait. Who stops waiting makes the tensor for itself, and that one is not kept.
+ * <p>No wait is unbounded. It ends when the promise is abandoned ({@link ConstantPromise}), on
+ * interruption, and after the maximum wait. A thread that stops waiting computes the tensor for
+ * itself, and that tensor is not cached.
  */
 public final class ConstantTensorCache {
-    /** How long a caller waits for another that is making the tensor: 60 seconds, then it makes it too. */
-    public static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
+    /**
+     * The maximum time to wait for another caller's tensor: 60 seconds. After that the caller
+     * computes it too.
+     */
+    public static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
-    // Guards the contents; of others, only the equality of keys runs under it. A monitor is let go whatever overflows, a Lock is not.
+    // Guards the ledger. The only foreign code under it is the equality of keys. It is a monitor,
+    // because a monitor is released even after a stack overflow, a Lock is not.
     private final Object lock = new Object();
-    private final ConstantLedger contents;
+    private final ConstantLedger ledger;
     private final AtomicLong clock = new AtomicLong();
     private final LongSupplier nanos;
-    private final Duration longestWait;
-    private volatile boolean notesUses; // where none is ever evicted, a hit writes nothing that another thread reads
+    private final Duration maxWait;
+    private volatile boolean recordsUses; // if false, a hit writes no shared memory
 
     private final LongAdder made = new LongAdder();
     private final LongAdder reused = new LongAdder();
@@ -39,51 +46,54 @@ public final class ConstantTensorCache {
     private final LongAdder notKept = new LongAdder();
     private final LongAdder failed = new LongAdder();
 
-    ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration longestWait) {
-        this.contents = new ConstantLedger(limit);
-        this.notesUses = limit.policy() != ConstantPolicy.NO_EVICT;
+    ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration maxWait) {
+        this.ledger = new ConstantLedger(limit);
+        this.recordsUses = limit.policy() != ConstantPolicy.NO_EVICT;
         this.nanos = nanos;
-        this.longestWait = longestWait;
+        this.maxWait = maxWait;
     }
 
     /**
-     * The tensor, from the cache, from another thread that is making it, or from {@code maker}.
+     * Returns the tensor from the cache, from another thread that computes it, or from
+     * {@code factory}.
      *
-     * @param bytes its size
+     * @param bytes its size in bytes
      * @return the caller's hold on it, to be closed
-     * @throws E what the maker threw, in this thread or in the one that made
-     * @throws NullPointerException if the maker returned null
-     * @throws IllegalStateException if making the tensor turns out to need the tensor itself, directly or through what other threads make
-     * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
+     * @throws E if the factory threw it, in this thread or in the one that computed the tensor
+     * @throws NullPointerException if the factory returned null
+     * @throws IllegalStateException if computing the tensor needs the tensor itself, directly or
+     *     through other threads
+     * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
+     *     of the cached or promised tensor with this key
      */
-    public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> maker)
+    public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory)
             throws E {
         requirePositive(bytes);
-        ConstantSlot<B> slot = contents.find(key);
+        ConstantSlot<B> slot = ledger.find(key);
         ConstantHold<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
-        return present != null ? present : getOrMake(key, bytes, maker);
+        return present != null ? present : getOrMake(key, bytes, factory);
     }
 
     private <B extends AutoCloseable, E extends Exception> ConstantHold<B> getOrMake(
-            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> maker) throws E {
+            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory) throws E {
         return switch (getOrAdd(key, bytes)) {
             case ConstantLookup.Hit<B> hit -> hit.constant();
             case ConstantLookup.Failed<B> other -> throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
-            case ConstantLookup.Miss<B> miss -> make(miss.promise(), maker);
+            case ConstantLookup.Miss<B> miss -> make(miss.promise(), factory);
         };
     }
 
     private static <B extends AutoCloseable, E extends Exception> ConstantHold<B> make(
-            ConstantPromise<B> promise, ConstantFactory<? extends B, E> maker) throws E {
+            ConstantPromise<B> promise, ConstantFactory<? extends B, E> factory) throws E {
         try (promise) {
             B buffer = null;
             try {
-                buffer = Objects.requireNonNull(maker.make(), "The maker of a constant returned null");
+                buffer = Objects.requireNonNull(factory.make(), "The factory of a constant returned null");
                 return promise.fulfil(buffer);
             } catch (Throwable failure) {
                 promise.fail(failure);
                 if (buffer != null) {
-                    RefCountedTensor.free(buffer); // nobody has it
+                    RefCountedTensor.free(buffer); // it has no owner
                 }
                 throw failure;
             }
@@ -91,27 +101,31 @@ public final class ConstantTensorCache {
     }
 
     /**
-     * Looks for a tensor, and promises it where nobody has. Waits while another thread makes it.
+     * Looks up a tensor and returns a promise if it is absent. Waits while another thread computes
+     * it.
      *
-     * <p>A promise is for the cache where the tensor may be kept. Where the budget is used up, too small or zero, it is for the caller alone:
-     * others get promises of their own. With {@link ConstantPolicy#COST} that is known only when the tensor is made.
+     * <p>A promise is shared if the tensor may be cached. If the budget is exhausted, too small or
+     * zero, the promise is private to the caller, and others get their own. With
+     * {@link ConstantPolicy#COST}, this is known only after the computation.
      *
-     * @param bytes its size, which counts against the budget from now on
-     * @throws IllegalStateException if this thread has promised that very tensor, or one that its maker waits for
-     * @throws IllegalArgumentException if {@code bytes} is not positive, or not the size with which that key is cached or being made
+     * @param bytes its size in bytes, which counts against the budget from now on
+     * @throws IllegalStateException if this thread has promised that tensor, or one for which its
+     *     builder waits
+     * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
+     *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable> ConstantLookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
         requirePositive(bytes);
-        StackReserve.require(); // else a promise could be left that nobody has
+        StackReserve.require(); // otherwise a promise without an owner could remain
         while (true) {
-            ConstantSlot<B> slot = contents.find(key);
+            ConstantSlot<B> slot = ledger.find(key);
             if (slot == null) {
-                ConstantSlot<B> mine = new ConstantSlot<>(key, bytes, nanos.getAsLong());
-                if (promise(mine)) {
-                    return missOf(mine);
+                ConstantSlot<B> created = new ConstantSlot<>(key, bytes, nanos.getAsLong());
+                if (promise(created)) {
+                    return missOf(created);
                 }
             } else {
-                ConstantLookup<B> found = in(slot, bytes);
+                ConstantLookup<B> found = outcome(slot, bytes);
                 if (found != null) {
                     return found;
                 }
@@ -122,7 +136,7 @@ public final class ConstantTensorCache {
     private <B extends AutoCloseable> ConstantLookup<B> missOf(ConstantSlot<B> promised) {
         try {
             return new ConstantLookup.Miss<>(new ConstantPromise<>(this, promised));
-        } catch (Throwable e) { // no memory: nobody has the promise
+        } catch (Throwable e) { // no memory: the promise has no owner
             end(promised, null);
             throw e;
         }
@@ -134,180 +148,192 @@ public final class ConstantTensorCache {
         }
     }
 
-    /** One more hold on the tensor of a slot; null where it is not made, or has left the cache and was freed. */
+    /**
+     * Returns another hold on the tensor of a slot, or null if it is not completed, or left the
+     * cache and was freed.
+     */
     private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(ConstantSlot<B> slot) {
         RefCountedTensor<B> tensor = slot.tensor();
         if (tensor == null) {
             return null;
         }
-        if (notesUses) {
+        if (recordsUses) {
             touch(slot);
         }
         reused.increment();
-        ConstantHold<B> constant = tensor.open(); // last: an error after it would leave a hold that nobody lets go
+        ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
         if (constant == null) {
             reused.decrement();
         }
         return constant;
     }
 
-    /** What a slot that was found has for the caller; null where the slot is not in the cache any more. */
-    private <B extends AutoCloseable> @Nullable ConstantLookup<B> in(ConstantSlot<B> slot, long bytes) {
-        if (slot.isMadeByCaller()) {
-            throw new IllegalStateException("Making this constant needs the constant itself: " + slot.key());
+    /**
+     * Returns the outcome of a lookup that found {@code slot}, or null if the slot has left the
+     * cache.
+     */
+    private <B extends AutoCloseable> @Nullable ConstantLookup<B> outcome(ConstantSlot<B> slot, long bytes) {
+        if (slot.isBuiltByCaller()) {
+            throw new IllegalStateException("Computing this constant needs the constant itself: " + slot.key());
         }
         if (slot.bytes() != bytes) {
-            throw new IllegalArgumentException("The constant " + slot.key().key() + " has " + slot.bytes() + " bytes, and was asked for with "
-                    + bytes + ": the size is part of what is asked; tensors of different sizes need different keys");
+            throw new IllegalArgumentException("The constant " + slot.key().key() + " has " + slot.bytes() + " bytes, but the lookup specified "
+                    + bytes + " bytes; tensors of different sizes need different keys");
         }
         if (slot.tensor() != null) {
             ConstantHold<B> constant = reuse(slot);
             return constant == null ? null : new ConstantLookup.Hit<>(constant);
         }
         return switch (await(slot)) {
-            case ConstantSlot.Waited.Made<B> there -> {
+            case ConstantSlot.WaitResult.Completed<B> completed -> {
                 reused.increment();
                 waited.increment();
-                yield new ConstantLookup.Hit<>(there.constant());
+                yield new ConstantLookup.Hit<>(completed.constant());
             }
-            case ConstantSlot.Waited.Failed<B> other -> new ConstantLookup.Failed<>(other.cause());
-            case ConstantSlot.Waited.Enough<B> _ ->
+            case ConstantSlot.WaitResult.Failed<B> other -> new ConstantLookup.Failed<>(other.cause());
+            case ConstantSlot.WaitResult.TimedOut<B> _ ->
                 new ConstantLookup.Miss<>(new ConstantPromise<>(this, new ConstantSlot<>(slot.key(), bytes, nanos.getAsLong())));
-            case ConstantSlot.Waited.Over<B> _ -> null;
+            case ConstantSlot.WaitResult.Retry<B> _ -> null;
         };
     }
 
     /** Waits for another thread's tensor, unless that thread waits for this one. */
-    private <B extends AutoCloseable> ConstantSlot.Waited<B> await(ConstantSlot<B> slot) {
+    private <B extends AutoCloseable> ConstantSlot.WaitResult<B> await(ConstantSlot<B> slot) {
         try {
             BuildCycleDetector.PROCESS.enter(slot);
-            return slot.await(longestWait);
+            return slot.await(maxWait);
         } finally {
             BuildCycleDetector.PROCESS.leave();
         }
     }
 
     /**
-     * Removes a tensor; its users keep it. One that is being made goes to those who wait for it, and is not kept.
+     * Removes a tensor. Its holds stay valid. A tensor being computed is passed to the waiting
+     * threads but not cached.
      *
-     * @return true if it was there, or promised
+     * @return true if it was cached or promised
      */
     public boolean removeIfExist(ConstantKey<?> key) {
         StackReserve.require();
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                ConstantSlot<?> slot = contents.find(key);
+                ConstantSlot<?> slot = ledger.find(key);
                 if (slot != null) {
-                    contents.remove(slot, left);
+                    ledger.remove(slot, removed);
                 }
                 return slot != null;
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 
-    /** Removes the tensors of a context, made or promised: nobody can use them any more. */
+    /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
         StackReserve.require();
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                contents.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> contents.remove(slot, left));
+                ledger.all().stream().filter(slot -> slot.key().context().equals(context)).forEach(slot -> ledger.remove(slot, removed));
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 
-    /** The bytes of all cached tensors. */
+    /** Returns the bytes of all cached tensors. */
     public long getSize() {
         return statistics().bytes();
     }
 
-    /** The budget in MB of 1,048,576 bytes; {@link ConstantLimit#UNLIMITED} where there is none. */
+    /** Returns the budget in MB of 1,048,576 bytes, or {@link ConstantLimit#UNLIMITED}. */
     public long getCapacity() {
         return limit().megabytes();
     }
 
-    /** The budget, and what happens when it is used up. */
+    /** Returns the budget and its policy. */
     public ConstantLimit limit() {
         synchronized (lock) {
-            return contents.limit();
+            return ledger.limit();
         }
     }
 
-    /** What it has done, and what it holds at one moment. */
+    /** Returns the counters and the content at one moment. */
     public ConstantStatistics statistics() {
         synchronized (lock) {
-            return new ConstantStatistics(made.sum(), reused.sum(), waited.sum(), notKept.sum(), contents.evicted(), failed.sum(),
-                    contents.tensors(), contents.keptBytes(), contents.promisedBytes());
+            return new ConstantStatistics(made.sum(), reused.sum(), waited.sum(), notKept.sum(), ledger.evicted(), failed.sum(),
+                    ledger.tensors(), ledger.cachedBytes(), ledger.promisedBytes());
         }
     }
 
-    /** True if the tensor is made and cached; does not count as a use. */
+    /** Returns true if the tensor is cached; does not count as a use. */
     boolean isCached(ConstantKey<?> key) {
-        ConstantSlot<?> slot = contents.find(key);
+        ConstantSlot<?> slot = ledger.find(key);
         return slot != null && slot.tensor() != null;
     }
 
-    /** How many threads wait for a tensor that is being made. */
+    /** Returns the number of threads that wait for a tensor being computed. */
     int waiting(ConstantKey<?> key) {
-        ConstantSlot<?> slot = contents.find(key);
+        ConstantSlot<?> slot = ledger.find(key);
         return slot == null ? 0 : slot.waiting();
     }
 
     /**
-     * Changes the limit. A lower number flushes the cache, and so does the first one after no limit.
+     * Changes the limit. A lower limit flushes the cache, and so does the first one after no limit.
      *
-     * @param left gets what has left, even if this fails; its users are to be told with no lock held
+     * @param removed receives the removed tensors, even if this fails; their users must be notified
+     *     without a lock
      */
-    void change(ConstantLimit newLimit, List<RefCountedTensor<?>> left) {
+    void change(ConstantLimit newLimit, List<RefCountedTensor<?>> removed) {
         synchronized (lock) {
-            notesUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
-            if (contents.change(newLimit)) {
-                contents.all().forEach(slot -> contents.remove(slot, left));
+            recordsUses = newLimit.policy() != ConstantPolicy.NO_EVICT;
+            if (ledger.change(newLimit)) {
+                ledger.all().forEach(slot -> ledger.remove(slot, removed));
             }
         }
     }
 
-    /** Takes on a promise, for the cache or for the caller alone; false where the key has a slot meanwhile. */
-    private boolean promise(ConstantSlot<?> mine) {
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+    /**
+     * Registers a promise, shared or private.
+     *
+     * @return false if the key has a slot meanwhile
+     */
+    private boolean promise(ConstantSlot<?> slot) {
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                if (contents.find(mine.key()) != null) {
+                if (ledger.find(slot.key()) != null) {
                     return false;
                 }
-                contents.promise(mine, left);
+                ledger.promise(slot, removed);
                 return true;
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 
     <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
         StackReserve.require();
         long now = nanos.getAsLong();
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         RefCountedTensor<B> tensor = new RefCountedTensor<>(buffer);
-        ConstantHold<B> constant = tensor.handOver(); // all that takes memory is made before anything counts
+        ConstantHold<B> constant = tensor.countedHold(); // allocated before any state changes
         try {
             synchronized (lock) {
                 if (slot.isEnded()) {
-                    throw new IllegalStateException("The promise of this constant has ended already: " + slot.key());
+                    throw new IllegalStateException("The promise of this constant has already ended: " + slot.key());
                 }
-                slot.measure(now);
-                boolean isKept = contents.keep(slot, left);
+                slot.setCost(now);
+                boolean isCached = ledger.add(slot, removed);
                 touch(slot);
-                slot.complete(tensor, isKept);
+                slot.complete(tensor, isCached);
                 made.increment();
-                notKept.add(isKept ? 0 : 1);
+                notKept.add(isCached ? 0 : 1);
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
         return constant;
     }
@@ -318,11 +344,11 @@ public final class ConstantTensorCache {
         endNow(slot, cause);
     }
 
-    /** The same, without a check of the stack: for an end that can be tried only once. */
+    /** Ends a promise without a check of the stack, for an end that can be tried only once. */
     void endNow(ConstantSlot<?> slot, @Nullable Throwable cause) {
         synchronized (lock) {
             if (!slot.isEnded()) {
-                contents.remove(slot, new ArrayList<>()); // it has no tensor that could leave
+                ledger.remove(slot, new ArrayList<>()); // there is no tensor to remove
                 slot.fail(cause);
                 failed.increment();
             }
@@ -330,12 +356,15 @@ public final class ConstantTensorCache {
     }
 
     private void touch(ConstantSlot<?> slot) {
-        if (slot.stamp() != clock.get()) {
-            slot.setStamp(clock.incrementAndGet());
+        if (slot.lastUse() != clock.get()) {
+            slot.setLastUse(clock.incrementAndGet());
         }
     }
 
-    /** The maker's failure as it is: callers of one key share one kind of maker, so its checked type is theirs. */
+    /**
+     * Rethrows the factory's exception unchanged: callers of one key use one kind of factory, so
+     * its checked type is theirs.
+     */
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
     private static <T extends Throwable> T unchecked(Throwable failure) throws T {
         throw (T) failure;

@@ -11,20 +11,23 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * The constant tensor caches of a process: one for each device, of all back-ends together, each with a budget of its own. Thread-safe.
+ * The constant tensor caches of a process: one per device, shared by all back-ends, each with its
+ * own budget. Thread-safe.
  *
- * <p>A limit that is set for a kind of engine holds for each of its devices by itself, not for all of them together. Setting one flushes the
- * caches that it holds for if it is lower than the one before; so does the first number after no limit, while a higher or the same number
- * flushes nothing. Of a limit for a kind and one for a device, the one that was set last holds.
+ * <p>A limit for a kind of engine applies to each of its devices separately. Setting a lower limit
+ * flushes the affected caches, and so does the first limit after none; a higher or equal limit
+ * flushes nothing. Of a limit for a kind and one for a device, the one set last applies.
  */
 public final class ConstantTensorCaches implements AutoCloseable {
     private static final ConstantLimit NOTHING = new ConstantLimit(0, ConstantPolicy.NO_EVICT);
 
-    private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>(); // changed under the monitor only
-    private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class); // guarded by this
-    private final Map<Device, ConstantLimit> ofDevices = new HashMap<>(); // guarded by this; where a device's own was set last
+    // Written only under the monitor.
+    private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
+    // Both guarded by this.
+    private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
+    private final Map<Device, ConstantLimit> deviceLimits = new HashMap<>();
     private final LongSupplier nanos;
-    private final Duration longestWait;
+    private final Duration maxWait;
     private boolean isClosed; // guarded by this
 
     private record Device(EngineKind kind, int index) {
@@ -36,26 +39,26 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Empty caches.
+     * Creates empty caches.
      *
-     * @param configured the limits of kinds, as far as they are not {@link ConstantLimit#DEFAULT}
+     * @param configured the limits of kinds that differ from {@link ConstantLimit#DEFAULT}
      */
     public ConstantTensorCaches(ConstantLimits configured) {
-        this(configured, System::nanoTime, ConstantTensorCache.LONGEST_WAIT);
+        this(configured, System::nanoTime, ConstantTensorCache.MAX_WAIT);
     }
 
-    ConstantTensorCaches(ConstantLimits configured, LongSupplier nanos, Duration longestWait) {
+    ConstantTensorCaches(ConstantLimits configured, LongSupplier nanos, Duration maxWait) {
         for (EngineKind kind : EngineKind.values()) {
             limits.put(kind, configured.of(kind).orElse(ConstantLimit.DEFAULT));
         }
         this.nanos = nanos;
-        this.longestWait = longestWait;
+        this.maxWait = maxWait;
     }
 
     /**
-     * The cache of a device.
+     * Returns the cache of a device.
      *
-     * @param index its number among the devices of that kind, from 0
+     * @param index the index among the devices of that kind, from 0
      */
     public ConstantTensorCache of(EngineKind kind, int index) {
         Device device = new Device(kind, index);
@@ -64,12 +67,15 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private synchronized ConstantTensorCache create(Device device) {
-        ConstantLimit own = ofDevices.get(device);
+        ConstantLimit own = deviceLimits.get(device);
         ConstantLimit limit = own == null ? limitOf(device.kind) : own;
-        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, longestWait));
+        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
-    /** Like {@link #setCapacity(EngineKind, long, ConstantPolicy)}, with the policy as it is. */
+    /**
+     * Sets the budget of each device of a kind and keeps the policy; see
+     * {@link #setCapacity(EngineKind, long, ConstantPolicy)}.
+     */
     public void setCapacity(EngineKind kind, long megabytes) {
         setCapacity(kind, megabytes, limit(kind).policy());
     }
@@ -77,40 +83,45 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /**
      * Sets the budget of each device of a kind.
      *
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link ConstantLimit#UNLIMITED} is no limit
+     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables;
+     *     {@link ConstantLimit#UNLIMITED} is no limit
      * @throws IllegalArgumentException if {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
         StackReserve.require();
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
                 limits.put(kind, limit);
-                ofDevices.keySet().removeIf(device -> device.kind == kind);
+                deviceLimits.keySet().removeIf(device -> device.kind == kind);
                 caches.forEach((device, cache) -> {
                     if (device.kind == kind) {
-                        cache.change(limit, left);
+                        cache.change(limit, removed);
                     }
                 });
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 
-    /** Like {@link #setCapacity(EngineKind, int, long, ConstantPolicy)}, with the policy as it is. */
+    /**
+     * Sets the budget of one device and keeps the policy; see
+     * {@link #setCapacity(EngineKind, int, long, ConstantPolicy)}.
+     */
     public void setCapacity(EngineKind kind, int index, long megabytes) {
         setCapacity(kind, index, megabytes, limit(kind, index).policy());
     }
 
     /**
-     * Sets the budget of one device, whether it has been used already or not.
+     * Sets the budget of one device, which need not have been used yet.
      *
-     * @param index its number among the devices of that kind, from 0
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link ConstantLimit#UNLIMITED} is no limit
+     * @param index the index among the devices of that kind, from 0
+     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables;
+     *     {@link ConstantLimit#UNLIMITED} is no limit
      * @throws IllegalArgumentException if {@code index} or {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
@@ -118,60 +129,65 @@ public final class ConstantTensorCaches implements AutoCloseable {
         Device device = new Device(kind, index);
         ConstantLimit limit = new ConstantLimit(megabytes, policy);
         StackReserve.require();
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
-                ofDevices.put(device, limit);
+                deviceLimits.put(device, limit);
                 ConstantTensorCache cache = caches.get(device);
                 if (cache != null) {
-                    cache.change(limit, left);
+                    cache.change(limit, removed);
                 }
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 
-    /** The budget in MB that was set last for a kind; {@link ConstantLimit#UNLIMITED} where none was. */
+    /**
+     * Returns the budget in MB last set for a kind, or {@link ConstantLimit#UNLIMITED} if there is
+     * none.
+     */
     public long getCapacity(EngineKind kind) {
         return limit(kind).megabytes();
     }
 
-    /** The budget of a device in MB; {@link ConstantLimit#UNLIMITED} where there is none. */
+    /**
+     * Returns the budget of a device in MB, or {@link ConstantLimit#UNLIMITED} if there is none.
+     */
     public long getCapacity(EngineKind kind, int index) {
         return limit(kind, index).megabytes();
     }
 
-    /** What was set last for a kind. */
+    /** Returns the limit last set for a kind. */
     public synchronized ConstantLimit limit(EngineKind kind) {
         return limitOf(kind);
     }
 
-    /** What holds for a device. */
+    /** Returns the limit that applies to a device. */
     public synchronized ConstantLimit limit(EngineKind kind, int index) {
-        ConstantLimit own = ofDevices.get(new Device(kind, index));
+        ConstantLimit own = deviceLimits.get(new Device(kind, index));
         return own == null ? limitOf(kind) : own;
     }
 
-    /** What all devices' caches have done and hold. */
+    /** Returns the sum of the statistics of all devices. */
     public ConstantStatistics statistics() {
         return caches.values().stream().map(ConstantTensorCache::statistics).reduce(ConstantStatistics.NOTHING, ConstantStatistics::plus);
     }
 
-    /** Flushes all caches, and keeps nothing from now on. What users hold stays theirs. */
+    /** Flushes all caches and disables them. Open holds stay valid. */
     @Override
     public void close() {
-        List<RefCountedTensor<?>> left = new ArrayList<>();
+        List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
                 limits.replaceAll((_, _) -> NOTHING);
-                ofDevices.clear();
-                caches.values().forEach(cache -> cache.change(NOTHING, left));
+                deviceLimits.clear();
+                caches.values().forEach(cache -> cache.change(NOTHING, removed));
             }
         } finally {
-            left.forEach(RefCountedTensor::leave);
+            removed.forEach(RefCountedTensor::notifyAndRelease);
         }
     }
 

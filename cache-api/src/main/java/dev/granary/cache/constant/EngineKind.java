@@ -1,9 +1,9 @@
 package dev.granary.cache.constant;
 
-/** What a device is, as far as its memory goes. */
+/** The kind of a device, with regard to its memory. */
 public enum EngineKind {
-    /** The processor: its memory is the machine's. */
+    /** A processor, which uses the machine's memory. */
     CPU,
-    /** Everything else: a device with a memory, or a share of it, of its own. */
+    /** Any other device, which has its own memory or a share of one. */
     GPU
 }

@@ -5,50 +5,59 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses which tensors leave for a new one. */
+/** A selector of the tensors to evict for a new one. */
 final class EvictionSelector {
-    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST = Comparator.comparingLong(ConstantSlot::stamp);
+    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST = Comparator.comparingLong(ConstantSlot::lastUse);
     private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
             Comparator.<ConstantSlot<?>>comparingDouble(slot -> (double) slot.costNanos() / slot.bytes()).thenComparing(OLDEST_FIRST);
 
     private EvictionSelector() {}
 
-    /** The least recently used that free {@code bytes}; null where all together do not. */
-    static @Nullable List<ConstantSlot<?>> leastRecentlyUsed(List<ConstantSlot<?>> kept, long bytes) {
-        return first(kept, OLDEST_FIRST, bytes);
+    /**
+     * Selects the least recently used tensors with at least {@code bytes} bytes.
+     *
+     * @return the selected tensors, or null if all together are smaller
+     */
+    static @Nullable List<ConstantSlot<?>> leastRecentlyUsed(List<ConstantSlot<?>> cached, long bytes) {
+        return first(cached, OLDEST_FIRST, bytes);
     }
 
     /**
-     * Those that took the least time for each byte and free {@code bytes}; null where all together do not, or where they took as long to make
-     * as the new one, or longer: then the exchange would lose time.
+     * Selects the tensors with the least compute time per byte and at least {@code bytes} bytes.
+     *
+     * @return the selected tensors, or null if all together are smaller or their compute time is
+     *     not less than {@code costNanos}
      */
-    static @Nullable List<ConstantSlot<?>> cheapest(List<ConstantSlot<?>> kept, long bytes, long costNanos) {
-        List<ConstantSlot<?>> found = first(kept, CHEAPEST_FIRST, bytes);
-        if (found == null) {
+    static @Nullable List<ConstantSlot<?>> cheapest(List<ConstantSlot<?>> cached, long bytes, long costNanos) {
+        List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
+        if (selected == null) {
             return null;
         }
-        List<ConstantSlot<?>> needed = withoutNeedless(found, bytes);
+        List<ConstantSlot<?>> needed = withoutUnneeded(selected, bytes);
         return needed.stream().mapToLong(ConstantSlot::costNanos).sum() < costNanos ? needed : null;
     }
 
-    private static @Nullable List<ConstantSlot<?>> first(List<ConstantSlot<?>> kept, Comparator<ConstantSlot<?>> order, long bytes) {
-        List<ConstantSlot<?>> found = new ArrayList<>();
+    private static @Nullable List<ConstantSlot<?>> first(List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
+        List<ConstantSlot<?>> selected = new ArrayList<>();
         long freed = 0;
-        for (ConstantSlot<?> slot : kept.stream().sorted(order).toList()) {
+        for (ConstantSlot<?> slot : cached.stream().sorted(order).toList()) {
             if (freed >= bytes) {
                 break;
             }
-            found.add(slot);
+            selected.add(slot);
             freed += slot.bytes();
         }
-        return freed >= bytes ? found : null;
+        return freed >= bytes ? selected : null;
     }
 
-    /** Without those that need not leave since larger ones came after them, the most valuable stay first. */
-    private static List<ConstantSlot<?>> withoutNeedless(List<ConstantSlot<?>> found, long bytes) {
-        long spare = found.stream().mapToLong(ConstantSlot::bytes).sum() - bytes;
+    /**
+     * Drops tensors that need not be evicted because of larger ones selected later, the most
+     * valuable first.
+     */
+    private static List<ConstantSlot<?>> withoutUnneeded(List<ConstantSlot<?>> selected, long bytes) {
+        long spare = selected.stream().mapToLong(ConstantSlot::bytes).sum() - bytes;
         List<ConstantSlot<?>> needed = new ArrayList<>();
-        for (ConstantSlot<?> slot : found.reversed()) {
+        for (ConstantSlot<?> slot : selected.reversed()) {
             if (slot.bytes() <= spare) {
                 spare -= slot.bytes();
             } else {

@@ -6,27 +6,30 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** One tensor that was made, owned by everybody who holds it: each user and, while it is cached, the cache. Freed by the last. */
+/**
+ * A reference-counted tensor, owned by each user with a hold and, while it is cached, by the cache.
+ * The last owner frees it.
+ */
 final class RefCountedTensor<B extends AutoCloseable> {
     private static final System.Logger LOG = System.getLogger("dev.granary");
 
     private final B buffer;
     private final AtomicInteger owners;
     private volatile boolean isCached;
-    private @Nullable List<Listener> listeners; // guarded by this; null where there are none
+    private @Nullable List<Listener> listeners; // guarded by this; null if there are none
 
     private record Listener(ConstantHold<?> constant, Runnable action) {}
 
-    /** Takes over {@code buffer}, for one owner so far. */
+    /** Takes ownership of {@code buffer}, with one owner so far. */
     RefCountedTensor(B buffer) {
         this.buffer = buffer;
         this.owners = new AtomicInteger(1);
     }
 
     /**
-     * Shares it, before others see it.
+     * Sets the owners before the tensor is published.
      *
-     * @param users how many will {@link #handOver}
+     * @param users the number of users that will call {@link #countedHold}
      */
     void share(int users, boolean cached) {
         isCached = cached;
@@ -41,29 +44,32 @@ final class RefCountedTensor<B extends AutoCloseable> {
         return isCached;
     }
 
-    /** The hold of a user who was counted from the start. */
-    ConstantHold<B> handOver() {
+    /** Returns the hold of a user that is already counted. */
+    ConstantHold<B> countedHold() {
         return new ConstantHold<>(this);
     }
 
-    /** The hold of one more user; null where the tensor has left the cache and was freed. */
+    /**
+     * Returns the hold of an additional user, or null if the tensor has left the cache and was
+     * freed.
+     */
     @Nullable ConstantHold<B> open() {
-        ConstantHold<B> constant = new ConstantHold<>(this); // before it counts, since this may fail
+        ConstantHold<B> constant = new ConstantHold<>(this); // first, because it may fail
         while (true) {
-            int known = owners.get();
-            if (known == 0) {
+            int count = owners.get();
+            if (count == 0) {
                 return null;
             }
-            if (owners.compareAndSet(known, known + 1)) {
+            if (owners.compareAndSet(count, count + 1)) {
                 return constant;
             }
         }
     }
 
-    /** One owner lets go. */
+    /** Releases one owner. */
     void release() {
         if (owners.get() == 1) {
-            StackReserve.requireLittle(); // it is freed once: not halfway
+            StackReserve.requireLittle(); // it is freed only once, so that must not fail in between
         }
         if (owners.decrementAndGet() == 0) {
             free(buffer);
@@ -71,43 +77,50 @@ final class RefCountedTensor<B extends AutoCloseable> {
     }
 
     static void free(AutoCloseable memory) {
-        guarded("The memory of a constant tensor could not be freed", memory::close);
+        runLogged("The memory of a constant tensor could not be freed", memory::close);
     }
 
-    /** The cache has it no more; its users are told by {@link #leave}. */
+    /** Marks the tensor as not cached. {@link #notifyAndRelease} notifies its users. */
     void uncache() {
         isCached = false;
     }
 
-    /** Tells the users, and gives up the hold of the cache. Without any lock held, since it runs what others wrote. */
-    void leave() {
-        List<Listener> told;
+    /**
+     * Notifies the users and releases the cache's ownership. Must be called without a lock, because
+     * it runs users' code.
+     */
+    void notifyAndRelease() {
+        List<Listener> pending;
         synchronized (this) {
-            told = listeners == null ? List.of() : listeners;
+            pending = listeners == null ? List.of() : listeners;
             listeners = null;
         }
-        told.forEach(listener -> tell(listener.action()));
+        pending.forEach(listener -> runCallback(listener.action()));
         release();
     }
 
     /** Runs a user's callback. */
-    static void tell(Runnable action) {
-        guarded("The callback of an evicted constant tensor failed", action::run);
+    static void runCallback(Runnable action) {
+        runLogged("The callback of an evicted constant tensor failed", action::run);
     }
 
-    /** Keeps {@code action} for {@link #leave}; false where the tensor is not cached, so that nobody will run it. */
-    synchronized boolean listen(ConstantHold<?> constant, Runnable action) {
+    /**
+     * Adds a listener that {@link #notifyAndRelease} runs.
+     *
+     * @return false if the tensor is not cached, so that the listener would never run
+     */
+    synchronized boolean addListener(ConstantHold<?> constant, Runnable action) {
         if (!isCached) {
             return false;
         }
-        List<Listener> known = listeners == null ? new ArrayList<>(1) : listeners;
-        known.add(new Listener(constant, action));
-        listeners = known;
+        List<Listener> current = listeners == null ? new ArrayList<>(1) : listeners;
+        current.add(new Listener(constant, action));
+        listeners = current;
         return true;
     }
 
-    /** Forgets what {@code constant} asked for. */
-    synchronized void forget(ConstantHold<?> constant) {
+    /** Removes the listener of {@code constant}. */
+    synchronized void removeListener(ConstantHold<?> constant) {
         if (listeners != null) {
             listeners.removeIf(listener -> listener.constant() == constant);
         }
@@ -117,16 +130,16 @@ final class RefCountedTensor<B extends AutoCloseable> {
         void run() throws Exception;
     }
 
-    /** What fails here is not the fault of whoever happens to run it. */
+    /** Runs a step and logs its failure, which does not concern the caller. */
     @SuppressWarnings("CatchingUnchecked")
-    private static void guarded(String complaint, Step step) {
+    private static void runLogged(String message, Step step) {
         try {
             step.run();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            LOG.log(System.Logger.Level.WARNING, complaint, e);
+            LOG.log(System.Logger.Level.WARNING, message, e);
         } catch (Throwable e) {
-            LOG.log(System.Logger.Level.WARNING, complaint, e);
+            LOG.log(System.Logger.Level.WARNING, message, e);
         }
     }
 }

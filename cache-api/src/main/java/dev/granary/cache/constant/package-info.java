@@ -1,6 +1,8 @@
 /**
- * The constant tensor cache: what was computed once from constants (packed weights, folded scales) and is used by many primitives, within a
- * budget for each device. Without native code: what a tensor is made of is the back-end's.
+ * The cache of constant tensors: results computed once from constants (packed weights, folded
+ * scales) and used by many primitives, within a memory budget per device.
+ *
+ * <p>It contains no native code; the back-end defines the representation of a tensor.
  */
 @NullMarked
 package dev.granary.cache.constant;

@@ -1,9 +1,11 @@
 package dev.granary.cache.format;
 
-/** Whether sections of an entry are compressed. */
+/** The compression of an entry's sections. */
 public enum Compression {
-    /** All sections as they are: for local disks, where decompressing costs more than reading. */
+    /** No compression: for local disks, where decompressing costs more than reading. */
     NONE,
-    /** Zstandard (RFC 8878), level 3, for each section that it makes at least a tenth smaller: for buckets. */
+    /**
+     * Zstandard (RFC 8878), level 3, for each section that shrinks by at least 10 %: for buckets.
+     */
     ZSTD
 }

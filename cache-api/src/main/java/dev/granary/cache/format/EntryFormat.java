@@ -17,17 +17,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes entries as bytes, and reads and verifies them. Stateless, thread-safe.
+ * The encoder and the verifying decoder of entries. Stateless and thread-safe.
  *
- * <p>A fixed header, a table of sections (key, metadata, binaries), a checksum over both, then the sections back to back. The checksum over
- * header and table covers the checksum of every section, and so all of the entry. Nothing is allocated from a length that the
- * checksum and the actual size have not confirmed. {@code docs/entry-format.md} has the layout byte by byte.
+ * <p>An entry consists of a fixed header, a table of sections (key, metadata, binaries), a checksum
+ * over both, and the sections back to back. The checksum over header and table covers the checksum
+ * of every section, and thus the whole entry. No allocation depends on a length that the checksum
+ * and the actual size have not confirmed. {@code docs/entry-format.md} describes the layout byte by
+ * byte.
  */
 public final class EntryFormat {
     /** The format version that this class writes, and the only one so far. */
     public static final int VERSION = 1;
 
-    /** No entry is larger, in bytes, stored or decoded. */
+    /** The greatest size of an entry in bytes, stored or decoded. */
     public static final long MAX_BYTES = 1L << 30;
 
     private static final int FIRST_BINARY = 2;
@@ -36,12 +38,13 @@ public final class EntryFormat {
     private EntryFormat() {}
 
     /**
-     * The entry as bytes.
+     * Encodes an entry.
      *
-     * @param entry what to write
-     * @param compression whether sections may be compressed
-     * @param putId the mark of this attempt
-     * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more than 1,022 binaries
+     * @param entry the entry to encode
+     * @param compression the compression of the sections
+     * @param putId the id of this attempt to write
+     * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more
+     *     than 1,022 binaries
      */
     public static byte[] encode(Entry entry, Compression compression, WriteAttemptId putId) {
         List<MemorySegment> parts = encodeParts(entry, compression, putId);
@@ -53,8 +56,8 @@ public final class EntryFormat {
     }
 
     /**
-     * The entry as {@link #encode} gives it, in parts that belong one behind the other: for writers that need not have it in one piece. Parts
-     * are views of the entry's own binaries where those are not compressed.
+     * Encodes an entry as {@link #encode} does, as consecutive parts, for writers that do not need
+     * it contiguous. Parts are views of the entry's own binaries if those are not compressed.
      *
      * @throws IllegalArgumentException as {@link #encode}
      */
@@ -90,7 +93,10 @@ public final class EntryFormat {
         return length;
     }
 
-    /** What is written must be readable: the limits are those of the reader, for the raw lengths. */
+    /**
+     * Checks the raw lengths against the limits of the reader, so that the encoded entry is
+     * readable.
+     */
     private static void requireFits(Entry entry, long metadataBytes) {
         int sections = FIRST_BINARY + entry.binaries().count();
         if (sections > EntryHeader.MAX_SECTIONS) {
@@ -103,16 +109,19 @@ public final class EntryFormat {
         }
     }
 
-    /** The clock that measured a compile time may have been set meanwhile: what does not fit is cut to what does. */
+    /**
+     * Returns the compile time in nanoseconds, clamped: the clock that measured it may have been
+     * changed.
+     */
     private static long nanos(Duration compileTime) {
         return compileTime.isNegative() ? 0 : compileTime.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : compileTime.toNanos();
     }
 
     /**
-     * Reads and verifies an entry that was stored under {@code expected}.
+     * Decodes and verifies an entry stored under {@code expected}.
      *
-     * <p>Binaries and metadata of a hit are views of {@code stored} where they were not compressed: the segment must not change afterwards,
-     * and must stay alive, for all threads that use the entry.
+     * <p>Uncompressed binaries and metadata of a hit are views of {@code stored}. The segment must
+     * not change afterwards and must stay accessible to all threads that use the entry.
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
@@ -120,20 +129,23 @@ public final class EntryFormat {
         return decodeAny(stored, expected, verification);
     }
 
-    /** Reads and verifies an entry without knowing its id beforehand; else like {@link #decode}. */
+    /** Decodes and verifies an entry whose id is not known, otherwise like {@link #decode}. */
     public static LoadResult decode(MemorySegment stored, VerificationLevel verification) {
         return decodeAny(stored, null, verification);
     }
 
     /**
-     * How many bytes the entry that starts at index {@code offset} of a big-endian buffer says it has; -1 where no header is there. Nothing is
-     * verified: for readers that know where an entry starts and not where it ends.
+     * Returns the unverified length in the header at {@code offset} of a big-endian buffer, or -1
+     * if there is no header. For readers that know the start of an entry but not its end.
      */
     public static long statedLength(ByteBuffer stored, int offset) {
         return EntryHeader.statedLength(stored, offset);
     }
 
-    /** The id of the entry that {@code stored} starts with, if header and key are sound; the binaries need not be there. */
+    /**
+     * Returns the id of the entry at the start of {@code stored}, if header and key are sound. The
+     * binaries may be missing.
+     */
     public static Optional<Id> readId(MemorySegment stored) {
         return EntryHeader.readPrefix(stored).flatMap(header -> {
             EntrySection key = header.sections().getFirst();
@@ -179,7 +191,7 @@ public final class EntryFormat {
             }
         }
         if (id == null) {
-            return new LoadResult.Damaged(DamageKind.TOO_NEW, "the key is of a schema that this version does not know");
+            return new LoadResult.Damaged(DamageKind.TOO_NEW, "the schema of the key is newer than this version supports");
         }
         KernelBinaries verified = KernelBinaries.ofSegments(binaries);
         if (verification == VerificationLevel.CONTENT_HASH && !Entry.contentHash(id, verified).equals(header.contentHash())) {
@@ -189,7 +201,7 @@ public final class EntryFormat {
                 Entry.ofStored(id, verified, Duration.ofNanos(header.compileNanos()), header.contentHash(), new StoredMetadata(metadata)));
     }
 
-    /** Metadata as it was stored, read when somebody asks for it. */
+    /** Stored metadata, decoded on access. */
     private record StoredMetadata(MemorySegment bytes) implements Supplier<Optional<EntryMetadata>> {
         @Override
         public Optional<EntryMetadata> get() {

@@ -9,16 +9,19 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Header and section table of an entry, big-endian.
+ * The header and section table of an entry, big-endian.
  *
- * @param length length of the whole entry in bytes
- * @param compileNanos what compiling cost the producer
- * @param putId the mark of the attempt that wrote the entry
- * @param contentHash SHA-256 of id and binaries
+ * @param length the length of the whole entry in bytes
+ * @param compileNanos the producer's compile time in nanoseconds
+ * @param putId the id of the attempt that wrote the entry
+ * @param contentHash the SHA-256 of id and binaries
  * @param sections the table: one key, one metadata section, then at least one binary
  */
 record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 contentHash, List<EntrySection> sections) {
-    /** 0x89 shows a stripped eighth bit, CR LF and SUB a text-mode transfer (the idea of PNG's signature, ISO/IEC 15948). */
+    /**
+     * The first bytes of an entry. 0x89 reveals a stripped eighth bit; CR LF and SUB reveal a
+     * text-mode transfer (as in PNG's signature, ISO/IEC 15948).
+     */
     private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
 
     private static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
@@ -34,14 +37,14 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
 
     /** The outcome of reading a header. */
     sealed interface Read {
-        /** A header whose checksum held and whose lengths agree with the stored size. */
+        /** A header with a matching checksum and with lengths that agree with the stored size. */
         record Ok(EntryHeader header) implements Read {}
 
-        /** Not a header, or not of this entry. */
+        /** A damaged header, or one of another kind of object. */
         record Bad(DamageKind damage, String detail) implements Read {}
     }
 
-    /** Length of header, table and their checksum. */
+    /** Returns the length of header, table and their checksum in bytes. */
     static long bytes(int sections) {
         return FIXED_BYTES + (long) sections * EntrySection.ROW_BYTES + CHECKSUM_BYTES;
     }
@@ -59,12 +62,15 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         out.putInt(EntrySection.checksum(MemorySegment.ofBuffer(covered)));
     }
 
-    /** What the header at {@code offset} says of the length; -1 where there is no header. Checks the magic and nothing else. */
+    /**
+     * Returns the length in the header at {@code offset}, or -1 if there is no header. Checks only
+     * the magic number.
+     */
     static long statedLength(ByteBuffer stored, int offset) {
         return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER ? -1 : stored.getLong(offset + LENGTH_OFFSET);
     }
 
-    /** The header of an entry of which perhaps only the beginning is there. */
+    /** Returns the header of an entry that may be truncated after it. */
     static Optional<EntryHeader> readPrefix(MemorySegment stored) {
         return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent() ? Optional.of(ok.header()) : Optional.empty();
     }
@@ -76,12 +82,12 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
             case Read.Ok ok when stored.byteSize() > ok.header().length() ->
                 new Read.Bad(DamageKind.EXTENDED, stored.byteSize() - ok.header().length() + " bytes too many");
             case Read.Ok ok when !ok.header().isConsistent() ->
-                new Read.Bad(DamageKind.CORRUPT, "kinds, encodings or lengths of the sections do not add up");
+                new Read.Bad(DamageKind.CORRUPT, "kinds, encodings or lengths of the sections are inconsistent");
             case Read.Ok ok -> ok;
         };
     }
 
-    /** Reads header and table and checks their checksum; says nothing of what follows. */
+    /** Reads header and table and verifies their checksum, but nothing after them. */
     private static Read parse(MemorySegment stored) {
         if (stored.byteSize() > EntryFormat.MAX_BYTES) {
             return new Read.Bad(DamageKind.TOO_LARGE, stored.byteSize() + " bytes are more than an entry can have");
@@ -105,7 +111,7 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
                     "format version " + version + "; this version reads " + EntryFormat.VERSION);
         }
         if (flags != 0) {
-            return new Read.Bad(DamageKind.TOO_NEW, "flags 0x" + Integer.toHexString(flags) + " are not known to this version");
+            return new Read.Bad(DamageKind.TOO_NEW, "flags 0x" + Integer.toHexString(flags) + " are not supported by this version");
         }
         int count = in.getShort() & 0xffff;
         if (count < MIN_SECTIONS || count > MAX_SECTIONS) {
@@ -115,10 +121,11 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
     }
 
     /**
-     * True if the version or the flags of an entry of this version are damaged: the checksum fits once
-     * they are put right. A sound header of another version does not fit then. With its checksum in the
-     * same place, a difference within 32 bits always changes a CRC-32; elsewhere the chance is 2^-31.
-     * Unknown flags alone keep the layout of this version, so a wrong checksum is damage as well.
+     * Returns true if the version or the flags of an entry of this version are damaged: the
+     * checksum matches once they are corrected. The header of a sound entry of another version does
+     * not match then. If its checksum is at the same offset, a difference within 32 bits always
+     * changes a CRC-32; otherwise the probability is 2^-31. Unknown flags alone keep the layout of
+     * this version, so a wrong checksum is damage as well.
      */
     private static boolean isOfThisVersion(MemorySegment stored, int version, int flags) {
         ByteBuffer in = stored.asByteBuffer();
@@ -129,14 +136,14 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
         int covered = (int) bytes(count) - CHECKSUM_BYTES;
         byte[] header = new byte[covered];
         in.get(0, header);
-        ByteBuffer mended = ByteBuffer.wrap(header);
+        ByteBuffer corrected = ByteBuffer.wrap(header);
         int checksum = in.getInt(covered);
         if (version == EntryFormat.VERSION) {
             return EntrySection.checksum(MemorySegment.ofArray(header)) != checksum;
         }
-        mended.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
+        corrected.putShort(VERSION_OFFSET, (short) EntryFormat.VERSION);
         boolean isVersionDamaged = EntrySection.checksum(MemorySegment.ofArray(header)) == checksum;
-        mended.putShort(FLAGS_OFFSET, (short) 0);
+        corrected.putShort(FLAGS_OFFSET, (short) 0);
         return isVersionDamaged || (flags != 0 && EntrySection.checksum(MemorySegment.ofArray(header)) == checksum);
     }
 
@@ -171,7 +178,7 @@ record EntryHeader(long length, long compileNanos, WriteAttemptId putId, Sha256 
             if (section.kind() != kind || !section.isPlausible()) {
                 return false;
             }
-            stored += section.storedLength(); // cannot overflow: each is plausible, and there are few
+            stored += section.storedLength(); // cannot overflow: at most 1,024 plausible lengths
             raw += section.rawLength();
         }
         return stored == length && raw <= EntryFormat.MAX_BYTES && compileNanos >= 0;

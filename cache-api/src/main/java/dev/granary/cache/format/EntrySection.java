@@ -8,13 +8,13 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * One row of an entry's section table and, when writing, its bytes.
+ * A row of an entry's section table.
  *
  * @param kind one of {@link #KEY}, {@link #METADATA}, {@link #BINARY}
  * @param encoding one of {@link #RAW}, {@link #ZSTD}
  * @param checksum the CRC-32C of the stored bytes
- * @param storedLength length in the frame
- * @param rawLength length after decoding
+ * @param storedLength the length of the stored bytes
+ * @param rawLength the length after decoding
  */
 record EntrySection(int kind, int encoding, int checksum, long storedLength, long rawLength) {
     static final int KEY = 1;
@@ -24,46 +24,52 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
     static final int RAW = 0;
     static final int ZSTD = 1;
 
-    /** Length of a row in bytes. */
+    /** The length of a row in bytes. */
     static final int ROW_BYTES = 24;
 
-    /** No section is packed more tightly than this: a few stored bytes must not make a reader allocate a gigabyte. */
+    /**
+     * The greatest compression ratio, so that a few stored bytes cannot make a reader allocate a
+     * gigabyte.
+     */
     static final int MAX_EXPANSION = 1024;
 
-    private static final int WORTH_TRYING_BYTES = 256;
+    private static final int MIN_COMPRESSIBLE_BYTES = 256;
 
-    /** A section with the bytes to be written. */
+    /** A section with its encoded bytes. */
     record Encoded(EntrySection row, MemorySegment stored) {}
 
     /** The outcome of decoding a section. */
     sealed interface Decoded {
-        /** The raw bytes, verified. */
+        /** The verified raw bytes. */
         record Raw(MemorySegment bytes) implements Decoded {}
 
-        /** Not what the header tells; the detail continues a sentence that starts with the section. */
+        /**
+         * Bytes that do not match the header. The detail continues a sentence whose subject is the
+         * section.
+         */
         record Bad(DamageKind damage, String detail) implements Decoded {}
     }
 
     static Encoded encode(int kind, MemorySegment raw, Compression compression) {
         return switch (compression) {
-            case NONE -> asIs(kind, raw);
-            case ZSTD -> pack(raw)
-                    .map(packed -> new Encoded(new EntrySection(kind, ZSTD, checksum(packed), packed.byteSize(), raw.byteSize()), packed))
-                    .orElseGet(() -> asIs(kind, raw));
+            case NONE -> uncompressed(kind, raw);
+            case ZSTD -> compress(raw)
+                    .map(compressed -> new Encoded(new EntrySection(kind, ZSTD, checksum(compressed), compressed.byteSize(), raw.byteSize()), compressed))
+                    .orElseGet(() -> uncompressed(kind, raw));
         };
     }
 
-    private static Encoded asIs(int kind, MemorySegment raw) {
+    private static Encoded uncompressed(int kind, MemorySegment raw) {
         return new Encoded(new EntrySection(kind, RAW, checksum(raw), raw.byteSize(), raw.byteSize()), raw);
     }
 
-    private static Optional<MemorySegment> pack(MemorySegment raw) {
-        if (raw.byteSize() < WORTH_TRYING_BYTES) {
+    private static Optional<MemorySegment> compress(MemorySegment raw) {
+        if (raw.byteSize() < MIN_COMPRESSIBLE_BYTES) {
             return Optional.empty();
         }
-        return ZstdCodec.pack(raw)
-                .filter(packed -> packed.byteSize() <= raw.byteSize() / 10 * 9)
-                .filter(packed -> raw.byteSize() <= packed.byteSize() * MAX_EXPANSION);
+        return ZstdCodec.compress(raw)
+                .filter(compressed -> compressed.byteSize() <= raw.byteSize() / 10 * 9)
+                .filter(compressed -> raw.byteSize() <= compressed.byteSize() * MAX_EXPANSION);
     }
 
     void writeTo(ByteBuffer out) {
@@ -74,7 +80,7 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
         return new EntrySection(in.getShort() & 0xffff, in.getShort() & 0xffff, in.getInt(), in.getLong(), in.getLong());
     }
 
-    /** Whether kind, encoding and lengths can occur together; they come from outside. */
+    /** Returns true if kind, encoding and lengths can occur together. They are untrusted. */
     boolean isPlausible() {
         if (!isLength(storedLength) || !isLength(rawLength) || (kind == KEY && rawLength > Id.MAX_BYTES)) {
             return false;
@@ -90,12 +96,14 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
         return length >= 0 && length <= EntryFormat.MAX_BYTES;
     }
 
-    /** The raw bytes of a {@linkplain #isPlausible plausible} section, exactly {@link #rawLength} of them. */
+    /**
+     * Decodes a {@linkplain #isPlausible plausible} section to exactly {@link #rawLength} bytes.
+     */
     Decoded decode(MemorySegment stored) {
         if (checksum(stored) != checksum) {
             return new Decoded.Bad(DamageKind.CORRUPT, "does not match its checksum");
         }
-        return encoding == RAW ? new Decoded.Raw(stored) : ZstdCodec.unpack(stored, rawLength);
+        return encoding == RAW ? new Decoded.Raw(stored) : ZstdCodec.decompress(stored, rawLength);
     }
 
     static int checksum(MemorySegment bytes) {

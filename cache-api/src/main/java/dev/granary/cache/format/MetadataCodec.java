@@ -18,17 +18,24 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Writes and reads the metadata section with Kryo: registration required, fixed registration numbers, a serializer that checks every length
- * against what is left before it allocates. Called only behind the section's checksum.
+ * The codec of the metadata section, based on Kryo. Registration is required, registration numbers
+ * are fixed, and the serializer checks every length against the remaining bytes before it
+ * allocates. Input must have passed the section's checksum.
  */
 final class MetadataCodec {
-    /** Fixed for ever: a change of what the serializer writes takes the next number. */
+    /**
+     * The registration number of this encoding, which never changes. A new encoding takes the next
+     * number.
+     */
     private static final int METADATA_V1 = 10;
 
-    private static final int MOST_IDLE = 16;
+    private static final int MAX_IDLE = 16;
 
-    /** One is not for two threads at once, and making one takes longer than writing an entry. */
-    private static final Pool<Kryo> IDLE = new Pool<>(true, false, MOST_IDLE) {
+    /**
+     * Idle instances, because Kryo is not thread-safe and creating one takes longer than encoding
+     * an entry.
+     */
+    private static final Pool<Kryo> IDLE = new Pool<>(true, false, MAX_IDLE) {
         @Override
         protected Kryo create() {
             return kryo();
@@ -47,13 +54,13 @@ final class MetadataCodec {
         }
     }
 
-    /** The metadata, or empty where these bytes are none that this version knows. */
+    /** Returns the metadata, or empty if this version cannot decode the bytes. */
     static Optional<EntryMetadata> decode(byte[] stored) {
         Kryo kryo = IDLE.obtain();
         try (Input in = new Input(stored)) {
             return kryo.readClassAndObject(in) instanceof EntryMetadata metadata ? Optional.of(metadata) : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
-            return Optional.empty(); // bytes of another version: for people only, so nothing is lost but a line of text
+            return Optional.empty(); // from another version; metadata only informs people
         } finally {
             IDLE.free(kryo);
         }
@@ -68,17 +75,18 @@ final class MetadataCodec {
     }
 
     /**
-     * Resolves the one class number of metadata. Kryo keeps serializers of its own under the numbers 0 to 9, and those of texts allocate the
-     * length that they read; a class by name would be looked up, and its name allocated alike.
+     * Resolver of the only class number of metadata. Kryo's own serializers under the numbers 0 to
+     * 9 include those of strings, which allocate the length that they read. A class given by name
+     * would be loaded, and its name allocated alike.
      */
     private static final class MetadataClassResolver extends DefaultClassResolver {
-        private static final int FIRST_NUMBER = 2; // Kryo writes 0 for null, 1 for a class by name, and a number plus 2 for all others
+        private static final int FIRST_NUMBER = 2; // Kryo writes 0 for null, 1 for a class name
 
         @Override
         public Registration readClass(Input input) {
             int number = input.readVarInt(true);
             if (number != METADATA_V1 + FIRST_NUMBER) {
-                throw new KryoException("The class number " + number + " where only metadata is allowed");
+                throw new KryoException("Unexpected class number " + number + "; only metadata is allowed");
             }
             return getRegistration(METADATA_V1);
         }

@@ -1,9 +1,11 @@
 package dev.granary.cache.format;
 
-/** How much of a stored entry is checked beyond frame, lengths and key. */
+/** The extent of verification beyond header, lengths and key. */
 public enum VerificationLevel {
-    /** The CRC-32C of every section: for what was verified in full when it came to this machine. */
+    /**
+     * The CRC-32C of every section: for entries verified in full when they arrived on this machine.
+     */
     CHECKSUMS,
-    /** The checksums, and the SHA-256 of the content: for what comes from another machine. */
+    /** The checksums and the SHA-256 of the content: for entries from another machine. */
     CONTENT_HASH
 }

@@ -5,25 +5,25 @@ import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 
 /**
- * A random 128-bit mark of one attempt to store an entry: a writer that finds its own mark knows that its write has landed, although the
- * answer was lost.
+ * A random 128-bit id of one attempt to store an entry. A writer that reads back its own id knows
+ * that its write succeeded although the response was lost.
  *
  * @param high the first 64 bits
  * @param low the last 64 bits
  */
 public record WriteAttemptId(long high, long low) {
-    /** Length in bytes. */
+    /** The length in bytes. */
     public static final int BYTES = 16;
 
-    /** The mark of entries that nobody races for. */
+    /** The id of entries that are written without competing writers. */
     public static final WriteAttemptId NONE = new WriteAttemptId(0, 0);
 
-    /** A new mark. */
+    /** Returns a new random id. */
     public static WriteAttemptId random(RandomGenerator random) {
         return new WriteAttemptId(random.nextLong(), random.nextLong());
     }
 
-    /** The mark as 32 lower-case hexadecimal digits. */
+    /** Returns the id as 32 lower-case hexadecimal digits. */
     public String hex() {
         return HexFormat.of().toHexDigits(high) + HexFormat.of().toHexDigits(low);
     }

@@ -1,6 +1,6 @@
 /**
- * The entry format: how an {@link dev.granary.cache.Entry} becomes bytes and is verified when it is read back. {@code docs/entry-format.md} has
- * the layout byte by byte.
+ * The encoding of an {@link dev.granary.cache.Entry} as bytes and its verification on read.
+ * {@code docs/entry-format.md} describes the layout byte by byte.
  */
 @NullMarked
 package dev.granary.cache.format;

@@ -6,198 +6,217 @@ import java.lang.ref.WeakReference;
 import java.util.Arrays;
 
 /**
- * What one thread notes: how often it used a cache, and which value at what time. Only that thread writes, to an array of its own, so a use costs
- * neither an atomic operation nor a cache line that another thread writes. Others read at any time, and see all uses that are ordered before.
+ * The access record of one thread: its number of hits and the time of the last use of each value.
+ * Only the owner writes, to its own array. A use costs neither an atomic operation nor a cache line
+ * written by another thread. Other threads may read at any time, and see all uses ordered before.
  */
 final class AccessStripe implements LogicalClock.Timekeeper {
-    /** A thread that has spent its turns gets one more after so many hits: taking a turn costs as much as some ten hits, for all threads. */
+    /**
+     * The number of hits after which a thread that has used up its turns gets another. Taking a
+     * turn costs about as much as ten hits, for all threads.
+     */
     static final int HITS_PER_TURN = 1024;
 
-    /** How many turns a thread may take at once, and after each value that it adds. */
-    static final int TURNS_AT_ONCE = 64;
+    /**
+     * The number of turns a thread may take in a burst, and again after each value that it adds.
+     */
+    static final int TURNS_PER_BURST = 64;
 
-    private static final int APART = 16; // two cache lines of longs, between what is written here and what others write
-    private static final int OWNER = APART; // the thread's id: ids are never used twice
-    private static final int TURN = APART + 1; // the owner once more, from when it takes the turn until another one does
-    private static final int TIME = APART + 2; // of the last use; each hit takes one tick, so that counting it costs no more
-    private static final int SKIPPED = APART + 3; // of the ticks, those that were no hits but others' time; MOVING while both change
-    private static final int NEXT_TURN = APART + 4; // while it is another's turn: not before this time
-    private static final int STAMPS = APART + 5;
-    private static final int FIRST_STAMPS = 64;
-    private static final long NOBODY = -1; // no thread has this id
-    private static final long MOVING = -1;
-    private static final long BURST = (long) HITS_PER_TURN * TURNS_AT_ONCE;
+    private static final int PADDING = 16; // two cache lines of longs, against false sharing
+    private static final int OWNER = PADDING; // the thread's id; ids are never reused
+    private static final int TURN = PADDING + 1; // equals the owner while the turn is its own
+    private static final int TIME = PADDING + 2; // of the last use; each hit is one tick
+    private static final int SKIPPED = PADDING + 3; // ticks that are no hits, or UPDATING
+    private static final int NEXT_TURN = PADDING + 4; // the earliest time to take the turn
+    private static final int LAST_USES = PADDING + 5;
+    private static final int INITIAL_VALUES = 64;
+    private static final long NO_OWNER = -1; // not a thread id
+    private static final long UPDATING = -1;
+    private static final long BURST_HITS = (long) HITS_PER_TURN * TURNS_PER_BURST;
 
-    private static final VarHandle NOTE = MethodHandles.arrayElementVarHandle(long[].class);
-    private static final long[] NOBODYS = nobodys(); // nobody writes there
+    private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(long[].class);
+    private static final long[] UNOWNED = unowned(); // never written
 
-    private final long[][] table; // of all stripes: their arrays at first hand, one step less on the way of a hit
-    private final int place;
+    private final long[][] table; // the arrays of all stripes, which saves a hit one indirection
+    private final int index;
     private final WeakReference<Thread> thread;
-    private volatile long[] notes;
-    private long floor; // what was noted up to this time belongs to other values; under the lock of who evicts
+    private volatile long[] cells;
+    private long floor; // uses up to this time belong to other values; guarded by the eviction lock
 
-    /** A stripe of nobody. */
-    AccessStripe(long[][] table, int place) {
+    /** Creates a stripe without an owner. */
+    AccessStripe(long[][] table, int index) {
         this.table = table;
-        this.place = place;
+        this.index = index;
         this.thread = new WeakReference<>(null);
-        this.notes = NOBODYS;
-        table[place] = notes;
+        this.cells = UNOWNED;
+        table[index] = cells;
     }
 
-    /** A stripe for this thread, which goes on where another one, which has ended, left off. */
+    /** Creates a stripe for this thread, which continues that of a terminated thread. */
     AccessStripe(AccessStripe predecessor) {
         Thread owner = Thread.currentThread();
         this.table = predecessor.table;
-        this.place = predecessor.place;
+        this.index = predecessor.index;
         this.thread = new WeakReference<>(owner);
-        this.notes = predecessor.notes == NOBODYS ? new long[STAMPS + FIRST_STAMPS + APART] : predecessor.notes;
+        this.cells = predecessor.cells == UNOWNED ? new long[LAST_USES + INITIAL_VALUES + PADDING] : predecessor.cells;
         this.floor = predecessor.floor;
-        notes[NEXT_TURN] = notes[TIME] - BURST;
-        notes[TURN] = NOBODY;
-        notes[OWNER] = owner.threadId();
-        table[place] = notes;
+        cells[NEXT_TURN] = cells[TIME] - BURST_HITS;
+        cells[TURN] = NO_OWNER;
+        cells[OWNER] = owner.threadId();
+        table[index] = cells;
     }
 
-    private static long[] nobodys() {
-        long[] notes = new long[STAMPS];
-        notes[OWNER] = NOBODY;
-        notes[TURN] = NOBODY;
-        return notes;
-    }
-
-    /** Of the stripes' notes, by place, what {@link #note} takes for the thread with {@code id}, if that has a stripe at its first place. */
-    static long[] of(long[][] notes, long id) {
-        return notes[(int) id & (notes.length - 1)];
+    private static long[] unowned() {
+        long[] cells = new long[LAST_USES];
+        cells[OWNER] = NO_OWNER;
+        cells[TURN] = NO_OWNER;
+        return cells;
     }
 
     /**
-     * The whole of a usual hit: notes in {@code notes} that the thread with {@code id} uses the value with {@code number}. False, and nothing done,
-     * where that thread has to call {@link #use} or {@link #count} instead.
+     * Returns the cells to pass to {@link #record} for the thread with {@code id}, if its stripe is
+     * at its first index.
      */
-    static boolean note(long[] notes, long id, int number) {
-        int at = STAMPS + number;
-        if (at >= notes.length || (notes[TURN] != id && (notes[OWNER] != id || notes[TIME] >= notes[NEXT_TURN]))) {
+    static long[] cellsOf(long[][] cells, long id) {
+        return cells[(int) id & (cells.length - 1)];
+    }
+
+    /**
+     * Records a use of the value with {@code number} by the thread with {@code id}: all of a
+     * typical hit.
+     *
+     * @return false, without any effect, if that thread must call {@link #recordUse} or
+     *     {@link #countHit} instead
+     */
+    static boolean record(long[] cells, long id, int number) {
+        int at = LAST_USES + number;
+        if (at >= cells.length || (cells[TURN] != id && (cells[OWNER] != id || cells[TIME] >= cells[NEXT_TURN]))) {
             return false;
         }
-        long now = notes[TIME] + 1;
-        notes[TIME] = now;
-        notes[at] = now;
+        long now = cells[TIME] + 1;
+        cells[TIME] = now;
+        cells[at] = now;
         return true;
     }
 
-    boolean isOf(long id) {
-        return notes[OWNER] == id;
+    boolean isOwnedBy(long id) {
+        return cells[OWNER] == id;
     }
 
-    /** True where no thread will write here any more. */
+    /** Returns true if no thread will write to this stripe. */
     boolean isAbandoned() {
         Thread writer = thread.get();
         return writer == null || !writer.isAlive();
     }
 
-    /** Counts a hit. For the owner. */
-    void count() {
-        notes[TIME]++;
+    /** Counts a hit. Owner only. */
+    void countHit() {
+        cells[TIME]++;
     }
 
-    /** Notes a use of the value with {@code number}, and counts it as a hit. For the owner. */
-    void use(int number, LogicalClock clock) {
-        int at = STAMPS + number;
-        if (at >= notes.length) {
+    /** Records a use of the value with {@code number} and counts it as a hit. Owner only. */
+    void recordUse(int number, LogicalClock clock) {
+        int at = LAST_USES + number;
+        if (at >= cells.length) {
             grow(at);
         }
-        long[] mine = notes;
-        if (mine[TURN] != mine[OWNER] && mine[TIME] >= mine[NEXT_TURN]) {
-            takeTurn(mine, clock);
+        long[] own = cells;
+        if (own[TURN] != own[OWNER] && own[TIME] >= own[NEXT_TURN]) {
+            takeTurn(own, clock);
         }
-        long now = mine[TIME] + 1;
-        mine[TIME] = now;
-        mine[at] = now;
+        long now = own[TIME] + 1;
+        own[TIME] = now;
+        own[at] = now;
     }
 
-    /** Allows turns again at once. For the owner. */
-    void refresh() {
-        long[] mine = notes;
-        mine[NEXT_TURN] = Math.min(mine[NEXT_TURN], mine[TIME] - BURST);
+    /** Permits a burst of turns again. Owner only. */
+    void permitTurns() {
+        long[] own = cells;
+        own[NEXT_TURN] = Math.min(own[NEXT_TURN], own[TIME] - BURST_HITS);
     }
 
     @Override
-    public void lose() {
-        notes[TURN] = NOBODY;
+    public void turnLost() {
+        cells[TURN] = NO_OWNER;
     }
 
     @Override
     public long time() {
-        return notes[TIME];
+        return cells[TIME];
     }
 
-    /** How many hits were counted here. Any thread. */
+    /** Returns the number of hits counted here. Any thread may call it. */
     long hits() {
-        long[] current = notes;
+        long[] current = cells;
         while (true) {
-            long skipped = (long) NOTE.getAcquire(current, SKIPPED);
-            long now = (long) NOTE.getAcquire(current, TIME);
-            if (skipped != MOVING && skipped == (long) NOTE.getOpaque(current, SKIPPED)) {
+            long skipped = (long) CELL.getAcquire(current, SKIPPED);
+            long now = (long) CELL.getAcquire(current, TIME);
+            if (skipped != UPDATING && skipped == (long) CELL.getOpaque(current, SKIPPED)) {
                 return now - skipped;
             }
             Thread.onSpinWait();
         }
     }
 
-    /** When the value with {@code number} was last used here; 0 for never. */
-    long stamp(int number) {
-        long[] current = notes;
-        int at = STAMPS + number;
-        long stamp = at < current.length ? current[at] : 0;
-        return stamp > floor ? stamp : 0;
+    /**
+     * Returns the time of the last use of the value with {@code number} in this stripe, or 0 if
+     * there is none.
+     */
+    long lastUse(int number) {
+        long[] current = cells;
+        int at = LAST_USES + number;
+        long lastUse = at < current.length ? current[at] : 0;
+        return lastUse > floor ? lastUse : 0;
     }
 
-    /** Forgets which values were used so far. Under the lock of who evicts. */
-    void forget() {
+    /** Discards the recorded uses. Guarded by the eviction lock. */
+    void discardUses() {
         floor = time();
     }
 
-    /** Goes on, with the next use, from the time of whose turn it was. */
-    private void takeTurn(long[] mine, LogicalClock clock) {
-        mine[NEXT_TURN] = Math.max(mine[NEXT_TURN], mine[TIME] - BURST) + HITS_PER_TURN;
-        LogicalClock.Timekeeper former;
+    /** Takes the turn, so that the next use follows the time of its previous holder. */
+    private void takeTurn(long[] own, LogicalClock clock) {
+        own[NEXT_TURN] = Math.max(own[NEXT_TURN], own[TIME] - BURST_HITS) + HITS_PER_TURN;
+        LogicalClock.Timekeeper previous;
         try {
             do {
-                former = clock.current();
-                skip(mine, Math.max(0, former.time() - mine[TIME]) + 1); // before it is this one's turn, so that the next goes on from here
-                mine[TURN] = mine[OWNER];
-            } while (!clock.pass(former, this));
-        } catch (Throwable e) { // such as a stack that is used up: else it would take every turn for its own from now on
-            mine[TURN] = NOBODY;
+                previous = clock.current();
+                // Before the turn is taken, so that its next holder continues from here.
+                skip(own, Math.max(0, previous.time() - own[TIME]) + 1);
+                own[TURN] = own[OWNER];
+            } while (!clock.pass(previous, this));
+        } catch (Throwable e) { // such as a StackOverflowError: the turn was not taken
+            own[TURN] = NO_OWNER;
             throw e;
         }
     }
 
-    /** Lets time pass without hits. Who counts meanwhile sees both times or none ({@link #hits}): a lock by sequence, of one writer. */
-    private static void skip(long[] mine, long ticks) {
-        long skipped = mine[SKIPPED] + ticks;
-        long time = mine[TIME] + ticks;
-        long turn = mine[NEXT_TURN] + ticks;
+    /**
+     * Advances the time without hits. A seqlock with one writer: {@link #hits} reads both fields
+     * consistently.
+     */
+    private static void skip(long[] own, long ticks) {
+        long skipped = own[SKIPPED] + ticks;
+        long time = own[TIME] + ticks;
+        long turn = own[NEXT_TURN] + ticks;
         try {
-            NOTE.setOpaque(mine, SKIPPED, MOVING);
+            CELL.setOpaque(own, SKIPPED, UPDATING);
             VarHandle.storeStoreFence();
-            mine[TIME] = time;
-            mine[NEXT_TURN] = turn;
-            NOTE.setRelease(mine, SKIPPED, skipped);
-        } catch (Throwable e) { // without a call, since the stack may be used up: whoever counts would wait for ever
-            mine[TIME] = time;
-            mine[NEXT_TURN] = turn;
-            mine[SKIPPED] = skipped;
+            own[TIME] = time;
+            own[NEXT_TURN] = turn;
+            CELL.setRelease(own, SKIPPED, skipped);
+        } catch (Throwable e) { // no calls, the stack may be exhausted; readers must not spin
+            own[TIME] = time;
+            own[NEXT_TURN] = turn;
+            own[SKIPPED] = skipped;
             throw e;
         }
     }
 
     private void grow(int at) {
-        long[] more = Arrays.copyOf(notes, Math.max(2 * notes.length, at + 1 + APART));
-        more[TURN] = NOBODY; // it may be lost meanwhile
-        notes = more;
-        table[place] = more;
+        long[] more = Arrays.copyOf(cells, Math.max(2 * cells.length, at + 1 + PADDING));
+        more[TURN] = NO_OWNER; // the turn may be lost meanwhile
+        cells = more;
+        table[index] = more;
     }
 }

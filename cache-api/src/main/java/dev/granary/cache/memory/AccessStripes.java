@@ -5,102 +5,103 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stripes of one cache, each owned by one thread. A thread that comes again and again gets one; who has none, because it comes seldom or because
- * too many threads live, is one of the crowd. Thread-safe.
+ * The access stripes of one cache, each owned by one thread. A thread that accesses the cache often
+ * gets a stripe. Threads with few accesses, or beyond the number of stripes, share counters.
+ * Thread-safe.
  */
 final class AccessStripes {
-    private static final int LEAST = 64;
-    private static final int PER_PROCESSOR = 4;
-    private static final int PLACES_OF_ONE = 4;
-    private static final int STEP = 21; // between the places of one thread
-    private static final int VISITS = 16; // in the crowd, without another visitor at the same place, before a thread gets a stripe
+    private static final int MIN_STRIPES = 64;
+    private static final int STRIPES_PER_PROCESSOR = 4;
+    private static final int PROBES = 4;
+    private static final int PROBE_STEP = 21; // between the indexes of one thread
+    private static final int VISITS_BEFORE_OWNING = 16; // consecutive at one index
 
-    private final long[][] notes; // of the stripes, by place
-    private final AccessStripe[] table; // by the last bits of the owner's id, or at another place of that thread
-    private final long[] visitors; // who of the crowd came last, and how often it came; races lose visits
-    private final int[] visits;
-    private final LongAdder crowdHits = new LongAdder();
-    private volatile AccessStripe[] owned = {}; // those of the table that were ever owned
+    private final long[][] cells; // of the stripes, by index
+    private final AccessStripe[] table; // at one of the owner's probe indexes
+    private final long[] lastVisitors; // ids of threads without a stripe, by index
+    private final int[] visits; // consecutive visits of the last visitor; races lose some
+    private final LongAdder sharedHits = new LongAdder();
+    private volatile AccessStripe[] owned = {}; // stripes of the table that have had an owner
 
     AccessStripes() {
-        int places = Math.max(LEAST, Integer.highestOneBit(2 * PER_PROCESSOR * Runtime.getRuntime().availableProcessors() - 1));
-        notes = new long[places][];
-        table = new AccessStripe[places];
-        Arrays.setAll(table, place -> new AccessStripe(notes, place));
-        visitors = new long[places];
-        visits = new int[places];
+        int length = Math.max(MIN_STRIPES, Integer.highestOneBit(2 * STRIPES_PER_PROCESSOR * Runtime.getRuntime().availableProcessors() - 1));
+        cells = new long[length][];
+        table = new AccessStripe[length];
+        Arrays.setAll(table, index -> new AccessStripe(cells, index));
+        lastVisitors = new long[length];
+        visits = new int[length];
     }
 
-    /** What {@link AccessStripe#of} takes. */
-    long[][] notes() {
-        return notes;
+    /** Returns the cells to pass to {@link AccessStripe#cellsOf}. */
+    long[][] cells() {
+        return cells;
     }
 
-    /** The stripe of this thread; null where it belongs to the crowd. */
-    @Nullable AccessStripe mine() {
+    /** Returns the stripe of this thread, or null if it has none. */
+    @Nullable AccessStripe ofCurrentThread() {
         long id = Thread.currentThread().threadId();
-        for (int i = 0; i < PLACES_OF_ONE; i++) {
-            AccessStripe stripe = table[place(id, i)];
-            if (stripe.isOf(id)) {
+        for (int i = 0; i < PROBES; i++) {
+            AccessStripe stripe = table[index(id, i)];
+            if (stripe.isOwnedBy(id)) {
                 return stripe;
             }
         }
-        int first = place(id, 0);
-        if (visitors[first] != id) {
-            visitors[first] = id;
+        int first = index(id, 0);
+        if (lastVisitors[first] != id) {
+            lastVisitors[first] = id;
             visits[first] = 0;
             return null;
         }
-        return ++visits[first] < VISITS ? null : settle();
+        return ++visits[first] < VISITS_BEFORE_OWNING ? null : assign();
     }
 
     /** Counts a hit of this thread. */
-    void count() {
-        AccessStripe stripe = mine();
+    void countHit() {
+        AccessStripe stripe = ofCurrentThread();
         if (stripe != null) {
-            stripe.count();
+            stripe.countHit();
         } else {
-            countCrowd();
+            countShared();
         }
     }
 
-    /** Counts a hit of a thread of the crowd. */
-    void countCrowd() {
-        crowdHits.increment();
+    /** Counts a hit of a thread without a stripe. */
+    void countShared() {
+        sharedHits.increment();
     }
 
-    /** The hits of all threads. */
+    /** Returns the hits of all threads. */
     long hits() {
-        long sum = crowdHits.sum();
+        long sum = sharedHits.sum();
         for (AccessStripe stripe : owned) {
             sum += stripe.hits();
         }
         return sum;
     }
 
-    /** All stripes in which something may have been noted; not to be changed. */
+    /** Returns all stripes that may contain records. The array must not be modified. */
     AccessStripe[] owned() {
         return owned;
     }
 
-    private int place(long id, int number) {
-        return ((int) id + number * STEP) & (table.length - 1);
+    private int index(long id, int probe) {
+        return ((int) id + probe * PROBE_STEP) & (table.length - 1);
     }
 
-    private synchronized @Nullable AccessStripe settle() {
-        Thread me = Thread.currentThread();
-        visits[place(me.threadId(), 0)] = 0;
-        for (int i = 0; i < PLACES_OF_ONE; i++) {
-            int place = place(me.threadId(), i);
-            AccessStripe former = table[place];
-            if (former.isAbandoned()) {
-                AccessStripe mine = new AccessStripe(former);
-                AccessStripe[] all = Arrays.stream(owned).filter(stripe -> stripe != former).toArray(AccessStripe[]::new);
+    private synchronized @Nullable AccessStripe assign() {
+        Thread thread = Thread.currentThread();
+        visits[index(thread.threadId(), 0)] = 0;
+        for (int i = 0; i < PROBES; i++) {
+            int index = index(thread.threadId(), i);
+            AccessStripe previous = table[index];
+            if (previous.isAbandoned()) {
+                AccessStripe created = new AccessStripe(previous);
+                AccessStripe[] all = Arrays.stream(owned).filter(stripe -> stripe != previous).toArray(AccessStripe[]::new);
                 all = Arrays.copyOf(all, all.length + 1);
-                all[all.length - 1] = mine;
+                all[all.length - 1] = created;
                 owned = all;
-                table[place] = mine;
-                return mine;
+                table[index] = created;
+                return created;
             }
         }
         return null;

@@ -2,11 +2,14 @@ package dev.granary.cache.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The order of values that many threads use: uses are noted without a lock, by any thread; everything else is under the lock of the caller. */
+/**
+ * An LRU order for many threads. Any thread records uses without a lock; all other methods require
+ * the caller's lock.
+ */
 final class ConcurrentLru<K, V> extends GenerationalLru<K, V> implements LogicalClock.Timekeeper {
     private final AccessStripes stripes;
     private final LogicalClock clock;
-    private final AtomicLong crowdTime = new AtomicLong(); // of all threads without a stripe
+    private final AtomicLong sharedTime = new AtomicLong(); // of threads without a stripe
 
     ConcurrentLru(AccessStripes stripes, LogicalClock clock) {
         this.stripes = stripes;
@@ -15,55 +18,58 @@ final class ConcurrentLru<K, V> extends GenerationalLru<K, V> implements Logical
 
     @Override
     public long time() {
-        return crowdTime.get();
+        return sharedTime.get();
     }
 
     @Override
-    public void lose() {}
+    public void turnLost() {}
 
-    /** A slot for a new value, used now. */
+    /** Adds a value, used now, and returns its slot. */
     CacheSlot<K, V> add(K key, V value) {
-        AccessStripe mine = stripes.mine();
-        if (mine != null) {
-            mine.refresh();
+        AccessStripe own = stripes.ofCurrentThread();
+        if (own != null) {
+            own.permitTurns();
         }
         long now = latest() + 1;
-        clock.passed(now);
+        clock.advance(now);
         return add(key, value, now);
     }
 
-    /** Notes a use by a thread without a stripe, and counts it as a hit. Any thread, without the lock. */
-    void useOfCrowd(CacheSlot<K, V> slot) {
-        stripes.countCrowd();
+    /**
+     * Records a use by a thread without a stripe and counts it as a hit. Any thread may call it,
+     * without the lock.
+     */
+    void recordShared(CacheSlot<K, V> slot) {
+        stripes.countShared();
         while (true) {
-            LogicalClock.Timekeeper former = clock.current();
-            long now = former == this
-                    ? crowdTime.incrementAndGet()
-                    : crowdTime.accumulateAndGet(former.time(), (mine, theirs) -> Math.max(mine, theirs) + 1);
-            if (former == this || clock.pass(former, this)) {
-                note(slot, now);
+            LogicalClock.Timekeeper previous = clock.current();
+            long now = previous == this
+                    ? sharedTime.incrementAndGet()
+                    : sharedTime.accumulateAndGet(previous.time(), (own, other) -> Math.max(own, other) + 1);
+            if (previous == this || clock.pass(previous, this)) {
+                recordUse(slot, now);
                 return;
             }
         }
     }
 
     @Override
-    long stamp(int number) {
-        long stamp = super.stamp(number);
+    long lastUse(int number) {
+        long lastUse = super.lastUse(number);
         for (AccessStripe stripe : stripes.owned()) {
-            stamp = Math.max(stamp, stripe.stamp(number));
+            lastUse = Math.max(lastUse, stripe.lastUse(number));
         }
-        return stamp;
+        return lastUse;
     }
 
     @Override
-    void renumbered() {
+    void onRenumber() {
         for (AccessStripe stripe : stripes.owned()) {
-            stripe.forget();
+            stripe.discardUses();
         }
     }
 
-    /** No use that is ordered before has a later time. */
+    /** Returns a time that is not before any use ordered before this call. */
     private long latest() {
         long latest = Math.max(time(), clock.current().time());
         for (AccessStripe stripe : stripes.owned()) {

@@ -5,81 +5,91 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Knows of all kept values which was used longest ago. Values are numbered, so that a use can be noted in an array.
+ * An LRU order of values that are sorted once per generation. Values are numbered, so that their
+ * last use is recorded in an array.
  *
- * <p>For eviction all values are sorted by their last use, once, and then taken in that order; one that was used since is passed over: it is
- * younger than all that were sorted. Only when none is left they are sorted again. So of all values each is looked at once for each time that it
- * leaves or was used: the cost of an eviction does not grow with their number, but that of memory does.
+ * <p>Eviction sorts all values by their last use once, and then removes them in that order. A value
+ * used since the sort is skipped, because it is newer than all that were sorted. Values are sorted
+ * again only when none is left. Each value is thus examined once per removal or use. The number of
+ * values affects the cost of an eviction only through memory latency.
  */
 abstract class GenerationalLru<K, V> {
-    private static final int FIRST_SLOTS = 64;
-    private static final int SLACK = 64; // numbers that may be unused before the values are numbered anew
-    private static final long NONE = -1; // no stamp
+    private static final int INITIAL_SLOTS = 64;
+    private static final int MAX_UNUSED = 64; // unused numbers beyond the size before renumbering
+    private static final long NONE = -1; // not a time
 
-    private @Nullable CacheSlot<K, V>[] slots = array(FIRST_SLOTS);
-    private volatile long[] stamps = new long[FIRST_SLOTS]; // by number: when a value was added, or used where no stripe notes it
-    private int end; // no number is as high
-    private int[] free = new int[FIRST_SLOTS];
+    private @Nullable CacheSlot<K, V>[] slots = array(INITIAL_SLOTS);
+    private volatile long[] lastUses = new long[INITIAL_SLOTS]; // by number; not from stripes
+    private int end; // exclusive upper bound of the numbers
+    private int[] free = new int[INITIAL_SLOTS];
     private int freeCount;
-    private long[] queue = {}; // stamp and number of each value when they were sorted; used again, lest each generation leave a large array
-    private int next; // in the queue
-    private int queued; // its end
-    private long base; // what stamps in the queue are counted from
+    private long[] queue = {}; // last use and number of each sorted value; reused to avoid garbage
+    private int next; // the next position in the queue
+    private int queued; // the end of the queue
+    private long base; // the time that queued times are relative to
     private int numberBits;
 
-    /** When the value with {@code number} was last used; never less than before. By default the time that was noted here. */
-    long stamp(int number) {
-        return stamps[number];
+    /**
+     * Returns the time of the last use of the value with {@code number}, which never decreases. By
+     * default it is the time recorded here.
+     */
+    long lastUse(int number) {
+        return lastUses[number];
     }
 
-    /** Notes that a value was used at {@code now}. Any thread. */
-    final void note(CacheSlot<K, V> slot, long now) {
-        long[] noted;
+    /** Records a use of a value at {@code now}. Any thread may call it. */
+    final void recordUse(CacheSlot<K, V> slot, long now) {
+        long[] current;
         do {
-            noted = stamps;
+            current = lastUses;
             int number = slot.index;
-            if (number < noted.length) {
-                noted[number] = Math.max(noted[number], now);
+            if (number < current.length) {
+                current[number] = Math.max(current[number], now);
             }
-        } while (noted != stamps);
+        } while (current != lastUses);
     }
 
-    /** Notes that a value was used at {@code now}, later than all. Where only one thread uses this. */
-    final void noteAlone(CacheSlot<K, V> slot, long now) {
-        stamps[slot.index] = now;
+    /**
+     * Records a use of a value at {@code now}, later than all others. Only for single-threaded use.
+     */
+    final void recordUnshared(CacheSlot<K, V> slot, long now) {
+        lastUses[slot.index] = now;
     }
 
-    /** The values have other numbers from now on, and what was noted elsewhere is noted here. */
-    abstract void renumbered();
+    /**
+     * Called when values are renumbered: uses recorded elsewhere were copied here and must be
+     * discarded there.
+     */
+    abstract void onRenumber();
 
     final int size() {
         return end - freeCount;
     }
 
-    /** A slot for a new value, used at {@code now}, later than all. */
+    /** Adds a value, used at {@code now}, later than all others, and returns its slot. */
     final CacheSlot<K, V> add(K key, V value, long now) {
         int number = freeCount > 0 ? free[--freeCount] : end++;
         if (number == slots.length) {
             slots = Arrays.copyOf(slots, 2 * number);
-            stamps = Arrays.copyOf(stamps, 2 * number);
+            lastUses = Arrays.copyOf(lastUses, 2 * number);
         }
-        stamps[number] = now;
+        lastUses[number] = now;
         CacheSlot<K, V> slot = new CacheSlot<>(key, key.hashCode(), value, number);
         slots[number] = slot;
         return slot;
     }
 
-    /** Takes out the value that was used longest ago; there must be one. */
+    /** Removes and returns the least recently used value; there must be one. */
     final CacheSlot<K, V> removeOldest() {
         while (next < queued) {
             int number = number(queue[next]);
-            long known = base + (queue[next++] >>> numberBits);
-            if (stamp(number) <= known) {
+            long sortedUse = base + (queue[next++] >>> numberBits);
+            if (lastUse(number) <= sortedUse) {
                 return remove(number);
             }
         }
         sort();
-        return remove(number(queue[next++])); // whatever threads do in this moment
+        return remove(number(queue[next++])); // even if it is used concurrently
     }
 
     private CacheSlot<K, V> remove(int number) {
@@ -93,7 +103,7 @@ abstract class GenerationalLru<K, V> {
     }
 
     private void sort() {
-        if (freeCount > size() + SLACK) {
+        if (freeCount > size() + MAX_UNUSED) {
             renumber();
         }
         if (queue.length != slots.length) {
@@ -102,13 +112,13 @@ abstract class GenerationalLru<K, V> {
         long oldest = Long.MAX_VALUE;
         long latest = 0;
         for (int i = 0; i < end; i++) {
-            boolean isThere = slots[i] != null;
-            queue[i] = isThere ? stamp(i) : NONE;
-            oldest = isThere ? Math.min(oldest, queue[i]) : oldest;
+            boolean isPresent = slots[i] != null;
+            queue[i] = isPresent ? lastUse(i) : NONE;
+            oldest = isPresent ? Math.min(oldest, queue[i]) : oldest;
             latest = Math.max(latest, queue[i]);
         }
         numberBits = Integer.SIZE - Integer.numberOfLeadingZeros(end);
-        // Beyond so many uses back, which for a million values is days of nothing but hits, all count as equally old.
+        // Older uses count as equally old. With a million values that is days of continuous hits.
         base = Math.max(oldest, latest - (Long.MAX_VALUE >>> numberBits));
         next = 0;
         queued = 0;
@@ -120,50 +130,53 @@ abstract class GenerationalLru<K, V> {
         Arrays.sort(queue, 0, queued);
     }
 
-    private int number(long entry) {
-        return (int) (entry & ((1L << numberBits) - 1));
+    private int number(long queueEntry) {
+        return (int) (queueEntry & ((1L << numberBits) - 1));
     }
 
-    /** Gives the values the lowest numbers, after many have left. */
+    /** Gives the values the lowest numbers, after many removals. */
     private void renumber() {
-        CacheSlot<K, V>[] kept = array(Math.max(FIRST_SLOTS, size()));
-        long[] used = new long[kept.length];
+        CacheSlot<K, V>[] compacted = array(Math.max(INITIAL_SLOTS, size()));
+        long[] uses = new long[compacted.length];
         int count = 0;
         for (int i = 0; i < end; i++) {
             CacheSlot<K, V> slot = slots[i];
             if (slot != null) {
-                used[count] = stamp(i);
-                kept[count++] = slot;
+                uses[count] = lastUse(i);
+                compacted[count++] = slot;
             }
         }
-        renumbered();
+        onRenumber();
         for (int i = 0; i < count; i++) {
-            slot(kept, i).index = i;
+            slot(compacted, i).index = i;
         }
-        slots = kept;
-        stamps = used;
+        slots = compacted;
+        lastUses = uses;
         end = count;
-        free = new int[FIRST_SLOTS];
+        free = new int[INITIAL_SLOTS];
         freeCount = 0;
     }
 
-    /** Starts anew with those slots, in the order of their last use as far as that is known, whatever state this is in. */
+    /**
+     * Resets this order, in any state, to these slots, ordered by their last use as far as it is
+     * known.
+     */
     final void restore(List<CacheSlot<K, V>> present) {
-        CacheSlot<K, V>[] kept = array(Math.max(FIRST_SLOTS, present.size()));
-        long[] used = new long[kept.length];
+        CacheSlot<K, V>[] compacted = array(Math.max(INITIAL_SLOTS, present.size()));
+        long[] uses = new long[compacted.length];
         for (int i = 0; i < present.size(); i++) {
             CacheSlot<K, V> slot = present.get(i);
-            kept[i] = slot;
-            used[i] = slot.index < stamps.length ? stamp(slot.index) : 0;
+            compacted[i] = slot;
+            uses[i] = slot.index < lastUses.length ? lastUse(slot.index) : 0;
         }
-        renumbered();
+        onRenumber();
         for (int i = 0; i < present.size(); i++) {
             present.get(i).index = i;
         }
-        slots = kept;
-        stamps = used;
+        slots = compacted;
+        lastUses = uses;
         end = present.size();
-        free = new int[FIRST_SLOTS];
+        free = new int[INITIAL_SLOTS];
         freeCount = 0;
         next = 0;
         queued = 0;

@@ -4,13 +4,14 @@ import dev.granary.cache.build.PendingBuild;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One build under way: of one thread, then a value or a failure for ever.
+ * A build in progress by one thread, which finally has a value or a failure.
  *
- * <p>The fields are for {@link SingleFlight}, which ends a build that failed without a call, since the stack may be used up. So a thread
- * that waits is not sure to be woken, and looks by itself now and then.
+ * <p>{@link SingleFlight} writes the fields directly, because a failed build must end without a
+ * call if the stack is exhausted. A waiting thread may therefore miss its wake-up, and checks the
+ * fields every 250 ms.
  */
 final class InFlightBuild<V> implements PendingBuild {
-    private static final long LOOK_MILLIS = 250;
+    private static final long RECHECK_MILLIS = 250;
 
     volatile @Nullable Thread builder;
     volatile @Nullable V value;
@@ -26,7 +27,7 @@ final class InFlightBuild<V> implements PendingBuild {
         return builder;
     }
 
-    /** True once there is a value or a failure. */
+    /** Returns true once there is a value or a failure. */
     boolean isEnded() {
         return value != null || failure != null;
     }
@@ -35,7 +36,7 @@ final class InFlightBuild<V> implements PendingBuild {
     synchronized void await() throws InterruptedException {
         while (!isEnded()) {
             isAwaited = true;
-            wait(LOOK_MILLIS);
+            wait(RECHECK_MILLIS);
         }
     }
 
@@ -45,8 +46,8 @@ final class InFlightBuild<V> implements PendingBuild {
         wake();
     }
 
-    /** Wakes those who wait; there is a value or a failure. */
-    synchronized void wake() { // no latch: most builds are awaited by nobody, and each would make two objects more
+    /** Wakes the waiting threads once there is a value or a failure. */
+    synchronized void wake() { // no latch: it would cost two objects per build, mostly unused
         if (isAwaited) {
             notifyAll();
         }

@@ -4,27 +4,30 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The logical time of one cache. Each timekeeper counts its own uses; the one whose turn it is has the latest time of all, and who takes the
- * turn goes on from there. So a thread that uses the cache alone writes nothing that others read, and its uses are in order with all that
- * was before its turn.
+ * The logical clock of one cache. Each timekeeper counts its own uses. The timekeeper that holds
+ * the turn has the latest time, and the next holder continues from it. A thread that uses the cache
+ * alone thus writes no shared memory, and its uses are ordered after all those before its turn.
  */
 final class LogicalClock {
     private static final VarHandle TURN = turn();
 
     private volatile Timekeeper turn = new Moment(0);
 
-    /** Something that has a time. */
+    /** A holder of a time. */
     interface Timekeeper {
         long time();
 
-        /** It is no more its turn. May come late, when it has taken the turn again; then it has to do so once more. */
-        void lose();
+        /**
+         * Notifies this timekeeper that it lost the turn. The call may come late, after it has
+         * taken the turn again; then it must take it once more.
+         */
+        void turnLost();
     }
 
-    /** A time that stands still. */
+    /** A constant time. */
     private record Moment(long time) implements Timekeeper {
         @Override
-        public void lose() {}
+        public void turnLost() {}
     }
 
     private static VarHandle turn() {
@@ -35,25 +38,29 @@ final class LogicalClock {
         }
     }
 
-    /** Whose turn it is. */
+    /** Returns the holder of the turn. */
     Timekeeper current() {
         return turn;
     }
 
-    /** Gives the turn to {@code next}, whose time is later than that of {@code former}; false where it is no more the turn of {@code former}. */
-    boolean pass(Timekeeper former, Timekeeper next) {
-        if (!TURN.compareAndSet(this, former, next)) {
+    /**
+     * Passes the turn to {@code next}, whose time is later than that of {@code previous}.
+     *
+     * @return false if {@code previous} no longer holds the turn
+     */
+    boolean pass(Timekeeper previous, Timekeeper next) {
+        if (!TURN.compareAndSet(this, previous, next)) {
             return false;
         }
-        if (former != next) {
-            former.lose();
+        if (previous != next) {
+            previous.turnLost();
         }
         return true;
     }
 
-    /** From now on it is later than {@code time}. */
-    void passed(long time) {
-        Timekeeper former = (Timekeeper) TURN.getAndSet(this, new Moment(time));
-        former.lose();
+    /** Advances the clock to {@code time}, which is later than all recorded times. */
+    void advance(long time) {
+        Timekeeper previous = (Timekeeper) TURN.getAndSet(this, new Moment(time));
+        previous.turnLost();
     }
 }

@@ -2,17 +2,21 @@ package dev.granary.cache.memory;
 
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the values that were used last. A hit is one look-up in a table and a note in memory of its thread's own. */
+/**
+ * A store of the most recently used values. A hit costs one table lookup and a write to
+ * thread-local memory.
+ */
 final class LruStore<K, V> implements ValueStore<K, V> {
     private final OpenAddressingTable<K, V> slots;
     private final AccessStripes stripes = new AccessStripes();
     private final LogicalClock clock = new LogicalClock();
     private final ConcurrentLru<K, V> recency = new ConcurrentLru<>(stripes, clock);
-    private final Object changing = new Object(); // held while a value is added or evicted; a monitor is let go whatever overflows
-    private boolean isTorn; // guarded by changing: a change has begun and did not end
+    // A monitor, because it is released even after a stack overflow.
+    private final Object writeLock = new Object();
+    private boolean isInconsistent; // guarded by writeLock: a change began and did not end
     private volatile int capacity;
 
-    /** Keeps in {@code slots}, an empty table, which nobody else changes. */
+    /** Creates a store on {@code slots}, an empty table that only this store changes. */
     LruStore(OpenAddressingTable<K, V> slots, int capacity) {
         this.slots = slots;
         this.capacity = capacity;
@@ -24,22 +28,22 @@ final class LruStore<K, V> implements ValueStore<K, V> {
         if (slot == null) {
             return null;
         }
-        use(slot);
+        recordUse(slot);
         return slot.value;
     }
 
-    /** What {@link AccessStripe#note} takes: the whole of a usual hit. */
-    long[][] notes() {
-        return stripes.notes();
+    /** Returns the cells for {@link AccessStripe#cellsOf}. */
+    long[][] cells() {
+        return stripes.cells();
     }
 
-    /** Notes that a slot of the table is used now, and counts it as a hit, where {@link AccessStripe#note} does not. */
-    void use(CacheSlot<K, V> slot) {
-        AccessStripe mine = stripes.mine();
-        if (mine != null) {
-            mine.use(slot.index, clock);
+    /** Records a use of a slot and counts it as a hit, if {@link AccessStripe#record} does not. */
+    void recordUse(CacheSlot<K, V> slot) {
+        AccessStripe own = stripes.ofCurrentThread();
+        if (own != null) {
+            own.recordUse(slot.index, clock);
         } else {
-            recency.useOfCrowd(slot);
+            recency.recordShared(slot);
         }
     }
 
@@ -50,22 +54,22 @@ final class LruStore<K, V> implements ValueStore<K, V> {
     }
 
     @Override
-    public void keep(K key, V value) {
-        synchronized (changing) {
-            mend();
+    public void put(K key, V value) {
+        synchronized (writeLock) {
+            repair();
             if (capacity > 0) {
-                isTorn = true;
+                isInconsistent = true;
                 evictTo(capacity - 1);
                 slots.add(recency.add(key, value));
-                isTorn = false;
+                isInconsistent = false;
             }
         }
     }
 
     @Override
     public int size() {
-        synchronized (changing) {
-            mend();
+        synchronized (writeLock) {
+            repair();
             return recency.size();
         }
     }
@@ -77,13 +81,13 @@ final class LruStore<K, V> implements ValueStore<K, V> {
 
     @Override
     public void setCapacity(int capacity) {
-        synchronized (changing) {
-            mend();
+        synchronized (writeLock) {
+            repair();
             this.capacity = capacity;
-            isTorn = true;
+            isInconsistent = true;
             evictTo(capacity);
             slots.trim();
-            isTorn = false;
+            isInconsistent = false;
         }
     }
 
@@ -92,12 +96,15 @@ final class LruStore<K, V> implements ValueStore<K, V> {
         return stripes.hits();
     }
 
-    /** Makes whole what an error has left halfway, such as one of a stack that was used up. What can still be looked up stays. */
-    private void mend() {
-        if (isTorn) {
+    /**
+     * Repairs the state after an incomplete change, for example because of a StackOverflowError.
+     * Values that can still be found stay.
+     */
+    private void repair() {
+        if (isInconsistent) {
             recency.restore(slots.restore());
             evictTo(capacity);
-            isTorn = false;
+            isInconsistent = false;
         }
     }
 

@@ -11,165 +11,174 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots by key: a hash table that is looked up without a lock and changed under the lock of the caller. Open addressing with linear probing, at
- * most three eighths full. A slot that is taken out leaves no gap: those behind it move up (Knuth, The Art of Computer Programming 3, 6.4, algorithm
- * R), so that a table whose slots come and go is as quick as a fresh one. Who looks up meanwhile may miss a slot that moves, so what is not found
- * counts as absent only when none has moved.
+ * A hash table of slots that is read without a lock and changed under the caller's lock. It uses
+ * open addressing with linear probing and a load factor of at most 3/8. A removal leaves no gap:
+ * the slots behind it move up (Knuth, The Art of Computer Programming 3, 6.4, algorithm R). The
+ * table thus stays fast under additions and removals. A concurrent lookup may miss a moving slot,
+ * so an absent key is confirmed only if no slot has moved.
  *
- * <p>A {@link java.util.concurrent.ConcurrentHashMap} would need an object of its own for each slot, to be read on the way of each hit. Whoever has a
- * table is one, instead of having one, for the same reason: each such object costs a tenth of a hit.
+ * <p>A {@link java.util.concurrent.ConcurrentHashMap} would add one object per slot to the path of
+ * each hit. For the same reason caches extend this class instead of having a table: each such
+ * indirection costs a tenth of a hit.
  */
 abstract sealed class OpenAddressingTable<K, V> permits PrimitiveCache, RuntimeParametersCache.Partition {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(CacheSlot[].class);
-    private static final int LEAST = 64;
-    private static final int MOST = 1 << 30;
-    private static final int SPREAD = 0x9E3779B9; // Fibonacci hashing: neighbours in the hash code come to lie apart
+    private static final int MIN_LENGTH = 64;
+    private static final int MAX_LENGTH = 1 << 30;
+    private static final int SPREAD = 0x9E3779B9; // Fibonacci hashing: spreads adjacent hash codes
 
-    private volatile @Nullable CacheSlot<?, ?>[] places = new CacheSlot<?, ?>[LEAST];
-    private volatile int moved; // how many slots: counted after each is at its new place, before it leaves the old one
+    private volatile @Nullable CacheSlot<?, ?>[] table = new CacheSlot<?, ?>[MIN_LENGTH];
+    private volatile int moved; // slots moved: incremented between the copy and the removal of each
     private int size;
 
-    /** The slot of {@code key}; null where it is absent. Any thread. */
+    /** Returns the slot of {@code key}, or null if it is absent. Any thread may call it. */
     final @Nullable CacheSlot<K, V> slot(K key) {
         while (true) {
             int before = moved;
-            @Nullable CacheSlot<?, ?>[] array = places;
+            @Nullable CacheSlot<?, ?>[] array = table;
             CacheSlot<K, V> slot = find(array, key);
             VarHandle.acquireFence();
-            if (slot != null || (moved == before && places == array)) {
+            if (slot != null || (moved == before && table == array)) {
                 return slot;
             }
         }
     }
 
     /**
-     * The slot of {@code key} at first sight; null where it is absent, or moves in this moment. Any thread. Most lie at home: the way on is apart, so that
-     * nothing that it needs is kept while keys are compared.
+     * Returns the slot of {@code key}, or null if it is absent or is moving. Any thread may call
+     * it. Most slots are at their home index; the remaining probes are a separate method to free
+     * registers while keys are compared.
      */
-    final @Nullable CacheSlot<K, V> glance(K key) {
-        @Nullable CacheSlot<?, ?>[] array = places;
+    final @Nullable CacheSlot<K, V> findOnce(K key) {
+        @Nullable CacheSlot<?, ?>[] array = table;
         int hash = key.hashCode();
         CacheSlot<?, ?> slot = array[home(hash, array.length - 1)];
         if (slot == null) {
             return null;
         }
         boolean isAtHome = slot.hash == hash && (key == slot.key || key.equals(slot.key));
-        return isAtHome ? own(slot) : find(array, key);
+        return isAtHome ? cast(slot) : find(array, key);
     }
 
     private static <K, V> @Nullable CacheSlot<K, V> find(@Nullable CacheSlot<?, ?>[] array, K key) {
         int hash = key.hashCode();
-        int last = array.length - 1;
-        int place = home(hash, last);
+        int mask = array.length - 1;
+        int index = home(hash, mask);
         while (true) {
-            CacheSlot<?, ?> slot = array[place]; // who finds it sees its key and value: they are final
+            CacheSlot<?, ?> slot = array[index]; // final fields make its key and value visible
             if (slot == null) {
                 return null;
             }
             if (slot.hash == hash && (key == slot.key || key.equals(slot.key))) {
-                return own(slot);
+                return cast(slot);
             }
-            place = (place + 1) & last;
+            index = (index + 1) & mask;
         }
     }
 
-    /** Adds a slot whose key is not there. */
+    /** Adds a slot whose key is absent. */
     final void add(CacheSlot<K, V> slot) {
-        if (size + 1 > places.length / 8 * 3) {
-            fit(size + 1);
+        if (size + 1 > table.length / 8 * 3) {
+            resize(size + 1);
         }
-        insert(places, slot);
+        insert(table, slot);
         size++;
     }
 
-    /** Takes out a slot that is there. */
+    /** Removes a slot that is present. */
     final void remove(CacheSlot<K, V> slot) {
-        @Nullable CacheSlot<?, ?>[] array = places;
-        int last = array.length - 1;
-        int place = home(slot.hash, last);
-        while (array[place] != slot) {
-            Objects.requireNonNull(array[place], "A slot to be removed is not there");
-            place = (place + 1) & last;
+        @Nullable CacheSlot<?, ?>[] array = table;
+        int mask = array.length - 1;
+        int index = home(slot.hash, mask);
+        while (array[index] != slot) {
+            Objects.requireNonNull(array[index], "A slot to be removed is absent");
+            index = (index + 1) & mask;
         }
-        empty(array, place);
+        removeAt(array, index);
         size--;
     }
 
-    /** Empties a place, and moves up the slots behind it that would not be found otherwise. */
+    /**
+     * Removes the slot at an index and moves up the slots behind it that would become unreachable.
+     */
     @SuppressWarnings("NonAtomicVolatileUpdate") // only changed under the caller's lock
-    private void empty(@Nullable CacheSlot<?, ?>[] array, int place) {
-        int last = array.length - 1;
-        int hole = place;
-        int at = (hole + 1) & last;
-        for (CacheSlot<?, ?> slot = array[at]; slot != null; slot = array[at]) {
-            boolean isReachedOverHole = ((at - home(slot.hash, last)) & last) >= ((at - hole) & last);
-            if (isReachedOverHole) {
+    private void removeAt(@Nullable CacheSlot<?, ?>[] array, int index) {
+        int mask = array.length - 1;
+        int hole = index;
+        int probe = (hole + 1) & mask;
+        for (CacheSlot<?, ?> slot = array[probe]; slot != null; slot = array[probe]) {
+            boolean isReachedAcrossHole = ((probe - home(slot.hash, mask)) & mask) >= ((probe - hole) & mask);
+            if (isReachedAcrossHole) {
                 ELEMENT.setRelease(array, hole, slot);
                 moved++;
-                hole = at;
+                hole = probe;
             }
-            at = (at + 1) & last;
+            probe = (probe + 1) & mask;
         }
         ELEMENT.setRelease(array, hole, null);
     }
 
-    /** Gives memory back, after many have left. */
+    /** Shrinks the table after many removals. */
     final void trim() {
-        if (places.length > LEAST && size < places.length / 16) {
-            fit(size);
+        if (table.length > MIN_LENGTH && size < table.length / 16) {
+            resize(size);
         }
     }
 
-    /** Makes the table whole, whatever change was cut short: each slot that is there stays, once. Returns them all. */
+    /**
+     * Rebuilds the table after an incomplete change and returns all slots. Each present slot stays,
+     * once.
+     */
     final List<CacheSlot<K, V>> restore() {
         Set<CacheSlot<?, ?>> found = Collections.newSetFromMap(new IdentityHashMap<>());
         List<CacheSlot<K, V>> all = new ArrayList<>();
-        for (CacheSlot<?, ?> slot : places) {
-            if (slot != null && found.add(slot)) { // twice, where it was about to move
-                all.add(own(slot));
+        for (CacheSlot<?, ?> slot : table) {
+            if (slot != null && found.add(slot)) { // present twice if it was moving
+                all.add(cast(slot));
             }
         }
         @Nullable CacheSlot<?, ?>[] next = new CacheSlot<?, ?>[lengthFor(all.size())];
         all.forEach(slot -> insert(next, slot));
-        places = next;
+        table = next;
         size = all.size();
         return all;
     }
 
     private static int lengthFor(int count) {
-        int length = LEAST;
-        while (length < MOST && length < 4L * count) {
+        int length = MIN_LENGTH;
+        while (length < MAX_LENGTH && length < 4L * count) {
             length <<= 1;
         }
         return length;
     }
 
-    private void fit(int count) {
+    private void resize(int count) {
         @Nullable CacheSlot<?, ?>[] next = new CacheSlot<?, ?>[lengthFor(count)];
-        for (CacheSlot<?, ?> slot : places) {
+        for (CacheSlot<?, ?> slot : table) {
             if (slot != null) {
                 insert(next, slot);
             }
         }
-        places = next;
+        table = next;
     }
 
     private static void insert(@Nullable CacheSlot<?, ?>[] array, CacheSlot<?, ?> slot) {
-        int last = array.length - 1;
-        int place = home(slot.hash, last);
-        while (array[place] != null) {
-            place = (place + 1) & last;
+        int mask = array.length - 1;
+        int index = home(slot.hash, mask);
+        while (array[index] != null) {
+            index = (index + 1) & mask;
         }
-        ELEMENT.setRelease(array, place, slot);
+        ELEMENT.setRelease(array, index, slot);
     }
 
-    private static int home(int hash, int last) {
+    private static int home(int hash, int mask) {
         int spread = hash * SPREAD;
-        return (spread ^ spread >>> Short.SIZE) & last; // not the highest bits by a shift: the shift would wait for the array's length
+        // Not the highest bits by a shift, which would depend on the array's length.
+        return (spread ^ spread >>> Short.SIZE) & mask;
     }
 
     @SuppressWarnings("unchecked")
-    private static <K, V> CacheSlot<K, V> own(CacheSlot<?, ?> slot) {
+    private static <K, V> CacheSlot<K, V> cast(CacheSlot<?, ?> slot) {
         return (CacheSlot<K, V>) slot;
     }
 }

@@ -4,37 +4,43 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The in-memory cache of created values: bounded, and one build per key however many threads ask. Thread-safe.
+ * A bounded in-memory cache of created values, with a single build per key among concurrent
+ * callers. Thread-safe.
  *
- * <p>By default the least recently used value leaves first. A hit is one look-up in a hash table and a note in memory of the thread's own: no lock, no
- * allocation, no atomic operation. Recency is exact for the uses of one thread, and between threads that take turns. Where threads use the cache at the
- * same time and get in each other's way more often than once in 1,024 hits, a use counts as at least as recent as its thread's 1,024th use before
- * it; of several uses in the same moment, any may count as the last. The cost of an eviction does not grow with the number of values, but is not the
- * same for each: now and then one sorts them all. Memory beside key and value is some 60 bytes a value, and 8 more for each thread that uses the cache
- * often. Threads that come seldom, and more than 64 at once, pay an atomic operation for a hit.
+ * <p>By default the least recently used value is evicted first. A hit is one hash table lookup and
+ * a write to thread-local memory: no lock, no allocation, no atomic operation. LRU order is exact
+ * for the uses of one thread, and between threads that alternate at most once in 1,024 hits. Beyond
+ * that, the order may lag by up to 1,024 hits per thread; of simultaneous uses, any may count as
+ * the last.
  *
- * <p>While a value is being built, its key is not counted in {@link #size()}. A build that fails reaches all callers that
- * waited for it, leaves nothing behind, and the next call builds again. A build may ask this cache, or another, for other keys; a build
- * that needs its own key, directly or through builds of other threads, fails with {@link IllegalStateException} instead of waiting for
- * ever. What cannot be seen is a builder that waits for a thread of its own making: such a thread must not ask for the key that is being
+ * <p>The cost of an eviction does not grow with the number of values, but varies: occasionally one
+ * sorts them all. Memory beside key and value is about 60 bytes per value, and 8 more for each
+ * thread that uses the cache often. Threads that use it rarely, or beyond the 64th at once, pay an
+ * atomic operation per hit.
+ *
+ * <p>The key of a value being built is not counted in {@link #size()}. A failed build reaches all
+ * callers that waited for it and leaves no trace; the next call builds again. A build may look up
+ * other keys in this or another cache. If a build needs its own key, directly or through builds of
+ * other threads, it fails with {@link IllegalStateException} instead of a deadlock. A builder that
+ * waits for a thread it started is not detected: such a thread must not look up the key being
  * built.
  *
  * @param <K> keys, with cheap equality and hash code
  * @param <V> values, shared by all callers
  */
 public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
-    /** The capacity where nobody chose one, in entries. */
+    /** The default capacity in entries. */
     public static final int DEFAULT_CAPACITY = 1024;
 
-    private final ValueStore<K, V> kept;
-    private final @Nullable LruStore<K, V> lru; // the same, where it is that; its slots are in this table
-    private final long[][] notes; // of its stripes: at hand, and not two steps away, on the way of each hit
-    private final SingleFlight<K, V> flights;
+    private final ValueStore<K, V> store;
+    private final @Nullable LruStore<K, V> lru; // the store if it is LRU; this is its table
+    private final long[][] cells; // of the LRU store's stripes, here to save indirections per hit
+    private final SingleFlight<K, V> singleFlight;
 
     /**
-     * An empty cache that keeps the most recently used values.
+     * Creates an empty cache that keeps the most recently used values.
      *
-     * @param capacity how many values it keeps; 0 keeps none
+     * @param capacity the greatest number of values; 0 disables the cache
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public PrimitiveCache(int capacity) {
@@ -42,91 +48,96 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
     }
 
     /**
-     * An empty cache.
+     * Creates an empty cache.
      *
-     * @param capacity how many values it keeps; 0 keeps none
-     * @param policy which values leave when it is full
+     * @param capacity the greatest number of values; 0 disables the cache
+     * @param policy the eviction policy
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
-        this.kept = switch (policy) {
-            case LRU -> new LruStore<>(this, checked(capacity));
-            case W_TINY_LFU -> new TinyLfuStore<>(checked(capacity));
+        this.store = switch (policy) {
+            case LRU -> new LruStore<>(this, requireCapacity(capacity));
+            case W_TINY_LFU -> new TinyLfuStore<>(requireCapacity(capacity));
         };
-        this.lru = kept instanceof LruStore<K, V> that ? that : null;
-        this.notes = lru == null ? new long[0][] : lru.notes();
-        this.flights = new SingleFlight<>(kept);
+        this.lru = store instanceof LruStore<K, V> that ? that : null;
+        this.cells = lru == null ? new long[0][] : lru.cells();
+        this.singleFlight = new SingleFlight<>(store);
     }
 
-    /** Makes the value of a key that is not present. */
+    /** A builder of the value of an absent key. */
     @FunctionalInterface
     public interface Builder<K, V, E extends Exception> {
-        /** The value; not null. */
+        /** Builds the value; not null. */
         V build(K key) throws E;
     }
 
     /**
-     * The value of {@code key}, from the cache, from a build that another thread has under way, or from {@code builder}. An interrupt does not
-     * end the wait for another thread's build; the thread's interrupt status is kept.
+     * Returns the value of {@code key} from the cache, from a build in progress by another thread,
+     * or from {@code builder}. An interrupt does not end the wait for another thread's build; the
+     * thread keeps its interrupt status.
      *
-     * @throws E what the builder threw, in this thread or in the one that built
-     * @throws NullPointerException if the builder returned null, in this thread or in the one that built
-     * @throws IllegalStateException if building {@code key} turns out to need {@code key} itself
+     * @throws E if the builder threw it, in this thread or in the one that built
+     * @throws NullPointerException if the builder returned null, in this thread or in the one that
+     *     built
+     * @throws IllegalStateException if building {@code key} needs {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        CacheSlot<K, V> slot = glance(key);
+        CacheSlot<K, V> slot = findOnce(key);
         if (slot != null) {
             long id = Thread.currentThread().threadId();
-            if (!AccessStripe.note(AccessStripe.of(notes, id), id, slot.index)) {
-                Objects.requireNonNull(lru, "Only the least recently used are kept in this table").use(slot);
+            if (!AccessStripe.record(AccessStripe.cellsOf(cells, id), id, slot.index)) {
+                Objects.requireNonNull(lru, "Only the LRU store uses this table").recordUse(slot);
             }
             return slot.value;
         }
-        V value = lru != null ? null : kept.find(key);
-        return value != null ? value : flights.get(key, builder);
-    }
-
-    /** The value of {@code key} if it is present; does not count and does not touch. */
-    public @Nullable V peek(K key) {
-        return kept.peek(key);
-    }
-
-    /** How many values are kept. */
-    public int size() {
-        return kept.size();
-    }
-
-    /** How many values may be kept. */
-    public int capacity() {
-        return kept.capacity();
+        V value = lru != null ? null : store.find(key);
+        return value != null ? value : singleFlight.get(key, builder);
     }
 
     /**
-     * Changes the capacity. Lowering it evicts at once, the least recently used values or whichever the policy chooses; 0 clears the cache and
-     * disables it.
+     * Returns the value of {@code key}, or null if it is absent, without counting or recording a
+     * use.
+     */
+    public @Nullable V peek(K key) {
+        return store.peek(key);
+    }
+
+    /** Returns the number of cached values. */
+    public int size() {
+        return store.size();
+    }
+
+    /** Returns the capacity in values. */
+    public int capacity() {
+        return store.capacity();
+    }
+
+    /**
+     * Changes the capacity. A lower capacity evicts values at once, by the policy; 0 clears and
+     * disables the cache.
      *
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public void setCapacity(int capacity) {
-        kept.setCapacity(checked(capacity));
+        store.setCapacity(requireCapacity(capacity));
     }
 
-    /** How many calls of {@link #get} found a value. */
+    /** Returns the number of calls of {@link #get} that found a value. */
     public long hits() {
-        return kept.hits();
+        return store.hits();
     }
 
-    /** How many calls of {@link #get} did not: they built, or waited for a build. */
+    /** Returns the number of calls of {@link #get} that built a value or waited for a build. */
     public long misses() {
-        return flights.misses();
+        return singleFlight.misses();
     }
 
-    /** The number of builds under way; for tests. */
-    int underWay() {
-        return flights.underWay();
+    /** Returns the number of builds in progress; for tests. */
+    int inProgress() {
+        return singleFlight.inProgress();
     }
 
-    private static int checked(int capacity) {
+    private static int requireCapacity(int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("The capacity of the primitive cache must be 0 or more, not " + capacity);
         }

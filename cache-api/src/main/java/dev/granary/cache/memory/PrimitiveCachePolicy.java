@@ -1,13 +1,13 @@
 package dev.granary.cache.memory;
 
-/** Which values leave a full {@link PrimitiveCache}. */
+/** The eviction policy of a {@link PrimitiveCache}. */
 public enum PrimitiveCachePolicy {
-    /** The least recently used, as the seeds ask; the default. Which one that is follows from the calls alone. */
+    /** Evicts the least recently used value; the default. The choice depends only on the calls. */
     LRU,
 
     /**
-     * Those that are used seldom, by Caffeine's W-TinyLFU: fewer misses where some keys are used far more often than others. Which one
-     * leaves is up to Caffeine; a new value may be the one.
+     * Evicts rarely used values by Caffeine's W-TinyLFU: fewer misses if some keys are used far
+     * more often than others. The choice is Caffeine's and may fall on a new value.
      */
     W_TINY_LFU
 }

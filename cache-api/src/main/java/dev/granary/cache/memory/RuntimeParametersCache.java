@@ -11,23 +11,28 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cache of one stream for what depends on parameters that are known at run time only, such as shapes: kernels that are specialised by them,
- * with what was computed for their launch. Not thread-safe, and cheap because of that: each stream has one of its own.
+ * A cache for one stream of values that depend on run-time parameters such as shapes: specialised
+ * kernels with their launch data. Not thread-safe, and therefore cheap: each stream has its own.
  *
- * <p>What is cached is divided by the type of its key and the type of the value. Each such {@linkplain Partition partition} has its own capacity and
- * its own order; the least recently used leave first. A capacity of 0 keeps nothing: every call builds.
+ * <p>Values are partitioned by the type of the key and the type of the value. Each
+ * {@linkplain Partition partition} has its own capacity and its own LRU order. A capacity of 0
+ * keeps nothing: every call builds.
  *
- * <p>A key has a hash code and an equality, and says all that the value depends on: the builder is a function of the key alone. What
- * changes from call to call without changing what is built, such as the addresses of data, is no part of a key; it travels as an argument of
- * the launch. A record of such a parameter would make every call a miss, and the value would hold on to data that is gone.
+ * <p>A key has an equality and a hash code, and contains everything that the value depends on: the
+ * builder is a function of the key alone. Parameters that change per call without affecting the
+ * build, such as data addresses, are launch arguments and not part of a key. In a key they would
+ * make every call a miss, and the value would retain stale data.
  *
- * <p>Each value that was built leaves once: evicted, flushed by a lower capacity, or with {@link #close()}. Then the listener of its partition is
- * told; unless another one was given, it closes a value that is {@link AutoCloseable}. A value that is not kept leaves when its partition builds
- * the next time. So what {@link Partition#getOrCreate} returned is valid until the next call of that partition, and longer only while it is kept.
- * While a builder runs nothing of its partition leaves: what it asked for may be part of what it builds.
+ * <p>Each built value leaves exactly once: evicted, flushed by a lower capacity, or by
+ * {@link #close()}. Then the partition's listener is called. The default listener closes values
+ * that are {@link AutoCloseable}. A value that is not kept leaves when its partition builds the
+ * next one. A result of {@link Partition#getOrCreate} is thus valid until the next call of that
+ * partition, and longer only while it is kept. Nothing leaves a partition while one of its builders
+ * runs, since its value may use the others.
  *
- * <p>A stream may move from one thread to another, where the first one's calls happen before the second one's. Two threads at the same time are a
- * mistake; where a call notices, it throws {@link ConcurrentModificationException}, but none is sure to notice.
+ * <p>A stream may move to another thread if the calls of the first happen before those of the
+ * second. Concurrent use is an error. A call that detects it throws
+ * {@link ConcurrentModificationException}, on a best-effort basis.
  */
 public final class RuntimeParametersCache implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("dev.granary");
@@ -36,35 +41,35 @@ public final class RuntimeParametersCache implements AutoCloseable {
     private final Map<Types, Partition<?, ?>> partitions = new HashMap<>();
 
     /**
-     * An empty cache.
+     * Creates an empty cache.
      *
-     * @param capacity how many values each partition keeps that asks for no other; 0 keeps none
+     * @param capacity the default capacity of a partition in values; 0 keeps none
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public RuntimeParametersCache(int capacity) {
-        this.capacity = checked(capacity);
+        this.capacity = requireCapacity(capacity);
     }
 
-    /** Where a value came from. */
+    /** The origin of a value. */
     public enum Outcome {
-        /** It was in the cache. */
+        /** The value was in the cache. */
         HIT,
-        /** It was built. */
+        /** The value was built. */
         MISS
     }
 
     /**
-     * A value, and where it came from.
+     * A value with its origin.
      *
-     * @param value the value; null where the builder returned null
+     * @param value the value; null if the builder returned null
      */
     public record Result<V extends @Nullable Object>(V value, Outcome outcome) {}
 
     private record Types(Class<?> key, Class<?> value) {}
 
     /**
-     * The value of {@code key}, in the partition of its class and of {@code valueType}. Who asks often asks the {@link #partition} itself and
-     * saves looking for it.
+     * Returns the value of {@code key} in the partition of its class and {@code valueType}.
+     * Frequent callers should use the {@link #partition} directly, which saves its lookup.
      *
      * @see Partition#getOrCreate
      */
@@ -72,53 +77,61 @@ public final class RuntimeParametersCache implements AutoCloseable {
         return this.<K, V>find(new Types(key.getClass(), valueType), capacity).getOrCreate(key, builder);
     }
 
-    /** The partition of these two types; where it is new, with the cache's capacity, and values that are {@link AutoCloseable} are closed. */
+    /**
+     * Returns the partition of these two types. A new one has the cache's capacity and closes
+     * values that are {@link AutoCloseable}.
+     */
     public <K, V> Partition<K, V> partition(Class<K> keyType, Class<V> valueType) {
         return find(new Types(keyType, valueType), capacity);
     }
 
     /**
-     * The partition of these two types, with a capacity of its own.
+     * Returns the partition of these two types, with its own capacity.
      *
-     * @param capacity how many values it keeps from now on; lowering evicts the least recently used at once, 0 clears and disables
+     * @param capacity the new capacity in values; lowering it evicts the least recently used at
+     *     once, 0 clears and disables
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public <K, V> Partition<K, V> partition(Class<K> keyType, Class<V> valueType, int capacity) {
-        Partition<K, V> found = find(new Types(keyType, valueType), checked(capacity));
+        Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
         found.setCapacity(capacity);
         return found;
     }
 
     /**
-     * The partition of these two types, with a capacity and a listener of its own.
+     * Returns the partition of these two types, with its own capacity and listener.
      *
      * @param capacity as above
-     * @param whenLeft is told of each value that leaves from now on, once, with the key that it was built for, instead of its being closed; in the
-     *     stream's thread, after the change, so that it may use the cache; what it throws is logged
+     * @param evictionListener called once for each value that leaves from now on, with its key,
+     *     instead of closing it; in the stream's thread after the change, so that it may use the
+     *     cache; its exceptions are logged
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public <K, V> Partition<K, V> partition(
-            Class<K> keyType, Class<V> valueType, int capacity, BiConsumer<? super K, ? super V> whenLeft) {
-        Partition<K, V> found = find(new Types(keyType, valueType), checked(capacity));
+            Class<K> keyType, Class<V> valueType, int capacity, BiConsumer<? super K, ? super V> evictionListener) {
+        Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
         found.setCapacity(capacity);
-        found.whenLeft = whenLeft;
+        found.evictionListener = evictionListener;
         return found;
     }
 
-    /** Lets all values leave. Nothing is kept from now on, unless a partition is given a capacity again. */
+    /** Removes all values. Nothing is kept from now on, unless a partition gets a new capacity. */
     @Override
     public void close() {
         capacity = 0;
         List.copyOf(partitions.values()).forEach(partition -> partition.setCapacity(0));
     }
 
-    /** Keys of one type are only ever asked for values of one type here. */
+    /**
+     * Returns the partition of these types. A partition is only used with the types that it was
+     * created for.
+     */
     @SuppressWarnings("unchecked")
     private <K, V extends @Nullable Object> Partition<K, V> find(Types types, int capacityIfNew) {
         return (Partition<K, V>) partitions.computeIfAbsent(types, _ -> new Partition<>(capacityIfNew));
     }
 
-    private static int checked(int capacity) {
+    private static int requireCapacity(int capacity) {
         if (capacity < 0) {
             throw new IllegalArgumentException("The capacity of a runtime-parameters cache must be 0 or more, not " + capacity);
         }
@@ -129,25 +142,27 @@ public final class RuntimeParametersCache implements AutoCloseable {
     public static final class Partition<K, V extends @Nullable Object> extends OpenAddressingTable<K, Result<V>> {
         private static final long BUSY = -1;
 
-        private final Order<K, Result<V>> order = new Order<>(); // of what hits return
-        private final ArrayDeque<Left<K, V>> left = new ArrayDeque<>(); // and not told yet
-        private BiConsumer<? super K, ? super V> whenLeft = (_, value) -> closeIfCloseable(value);
+        private final Order<K, Result<V>> order = new Order<>(); // of the results of hits
+        private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>(); // not yet reported
+        private BiConsumer<? super K, ? super V> evictionListener = (_, value) -> closeIfCloseable(value);
         private long time; // BUSY while the table is read or changed
-        private boolean isTorn; // a change has begun and did not end
+        private boolean isInconsistent; // a change began and did not end
         private int capacity;
-        private int building; // how many builders of this partition are running, one inside the other
-        private boolean hasNested; // while one runs: it has asked for what others built
+        private int runningBuilds; // running builders of this partition, nested
+        private boolean hasNestedBuild; // the running builder called a nested one
 
-        private record Left<K, V>(K key, V value) {}
+        private record Evicted<K, V>(K key, V value) {}
 
         private Partition(int capacity) {
             this.capacity = capacity;
         }
 
         /**
-         * The value of {@code key} and where it came from: the cache, or {@code builder}, whose value is kept. Null is the empty value:
-         * it is returned, but not kept, and the next call builds again. What the builder throws reaches the caller, and nothing is kept. A builder may ask
-         * for other keys. If it asks for its own, what is kept is the value that was built first. A hit allocates nothing.
+         * Returns the value of {@code key} from the cache or from {@code builder}, with its origin.
+         * A built value is kept. Null is returned but not kept, and the next call builds again. If
+         * the builder throws, the exception reaches the caller and nothing is kept. A builder may
+         * look up other keys; if it looks up its own, the value built first is kept. A hit
+         * allocates nothing.
          */
         public Result<V> getOrCreate(K key, Function<? super K, ? extends V> builder) {
             Result<V> hit = find(key);
@@ -155,36 +170,36 @@ public final class RuntimeParametersCache implements AutoCloseable {
         }
 
         private Result<V> create(K key, Function<? super K, ? extends V> builder) {
-            StackReserve.requireLittle(); // else a built value could be lost halfway
-            boolean isOutermost = building == 0;
+            StackReserve.requireLittle(); // otherwise a built value could be lost
+            boolean isOutermost = runningBuilds == 0;
             if (isOutermost) {
-                tellAll();
+                notifyEvicted();
             }
-            hasNested = !isOutermost;
-            building++;
+            hasNestedBuild = !isOutermost;
+            runningBuilds++;
             V built;
-            boolean isKept;
+            boolean isCached;
             try {
                 built = builder.apply(key);
-                isKept = built == null || keep(key, built);
+                isCached = built == null || putIfAbsent(key, built);
             } finally {
-                building--;
+                runningBuilds--;
             }
-            if (isOutermost && !hasNested) {
-                tellAll();
+            if (isOutermost && !hasNestedBuild) {
+                notifyEvicted();
             }
-            if (!isKept) {
-                left.add(new Left<>(key, built)); // told when the next one is built: the caller uses it
+            if (!isCached) {
+                evicted.add(new Evicted<>(key, built)); // reported later, since the caller uses it
             }
             return new Result<>(built, Outcome.MISS);
         }
 
-        /** How many values are kept. */
+        /** Returns the number of cached values. */
         public int size() {
             return order.size();
         }
 
-        /** How many values may be kept. */
+        /** Returns the capacity in values. */
         public int capacity() {
             return capacity;
         }
@@ -192,55 +207,59 @@ public final class RuntimeParametersCache implements AutoCloseable {
         private void setCapacity(int capacity) {
             long now = enter();
             try {
-                mend();
+                repair();
                 this.capacity = capacity;
-                isTorn = true;
+                isInconsistent = true;
                 evictTo(capacity);
                 trim();
-                isTorn = false;
+                isInconsistent = false;
             } finally {
                 time = now;
             }
-            if (building == 0) {
-                tellAll();
+            if (runningBuilds == 0) {
+                notifyEvicted();
             }
         }
 
         private @Nullable Result<V> find(K key) {
             long now = enter();
             try {
-                CacheSlot<K, Result<V>> slot = glance(key); // none moves meanwhile
+                CacheSlot<K, Result<V>> slot = findOnce(key); // no slot moves meanwhile
                 if (slot == null) {
                     return null;
                 }
                 now++;
-                order.noteAlone(slot, now);
+                order.recordUnshared(slot, now);
                 return slot.value;
             } finally {
                 time = now;
             }
         }
 
-        /** Keeps a value, if there is none of that key, and the capacity is not 0; false where it is not kept. */
-        private boolean keep(K key, V value) {
+        /**
+         * Caches a value, unless its key is present or the capacity is 0.
+         *
+         * @return false if the value is not cached
+         */
+        private boolean putIfAbsent(K key, V value) {
             long now = enter();
-            boolean isKept = false;
+            boolean isCached = false;
             try {
-                mend();
-                CacheSlot<K, Result<V>> present = slot(key); // where the builder has asked for the key itself
-                isKept = capacity > 0 && present == null;
-                if (isKept) {
-                    isTorn = true;
+                repair();
+                CacheSlot<K, Result<V>> present = slot(key); // if the builder looked up its own key
+                isCached = capacity > 0 && present == null;
+                if (isCached) {
+                    isInconsistent = true;
                     evictTo(capacity - 1);
                     now++;
                     add(order.add(key, new Result<>(value, Outcome.HIT), now));
-                    isTorn = false;
+                    isInconsistent = false;
                 }
-                return isKept;
-            } catch (Throwable e) { // such as memory that is used up: the caller never gets the value
+                return isCached;
+            } catch (Throwable e) { // such as an OutOfMemoryError: the caller never gets the value
                 CacheSlot<K, Result<V>> present = slot(key);
                 if (present == null || present.value.value() != value) {
-                    tell(key, value);
+                    notifyListener(key, value);
                 }
                 throw e;
             } finally {
@@ -248,12 +267,12 @@ public final class RuntimeParametersCache implements AutoCloseable {
             }
         }
 
-        /** Makes whole what an error has left halfway. */
-        private void mend() {
-            if (isTorn) {
+        /** Repairs the state after an incomplete change. */
+        private void repair() {
+            if (isInconsistent) {
                 order.restore(restore());
                 evictTo(capacity);
-                isTorn = false;
+                isInconsistent = false;
             }
         }
 
@@ -261,21 +280,24 @@ public final class RuntimeParametersCache implements AutoCloseable {
             while (order.size() > size) {
                 CacheSlot<K, Result<V>> oldest = order.removeOldest();
                 remove(oldest);
-                left.add(new Left<>(oldest.key, oldest.value.value()));
+                evicted.add(new Evicted<>(oldest.key, oldest.value.value()));
             }
         }
 
-        /** Tells of all that have left. Outside of the table's use: it runs what others wrote. */
-        private void tellAll() {
-            for (Left<K, V> one = left.poll(); one != null; one = left.poll()) {
-                tell(one.key, one.value);
+        /**
+         * Notifies the listener of all values that have left. Must be called outside of a change,
+         * because it runs users' code.
+         */
+        private void notifyEvicted() {
+            for (Evicted<K, V> one = evicted.poll(); one != null; one = evicted.poll()) {
+                notifyListener(one.key, one.value);
             }
         }
 
-        /** What fails here is not the fault of whoever happens to run it. */
-        private void tell(K key, V value) {
+        /** Calls the listener and logs its failure, which does not concern the caller. */
+        private void notifyListener(K key, V value) {
             try {
-                whenLeft.accept(key, value);
+                evictionListener.accept(key, value);
             } catch (Throwable e) {
                 LOG.log(System.Logger.Level.WARNING, "The listener of a runtime-parameters cache failed", e);
             }
@@ -293,7 +315,10 @@ public final class RuntimeParametersCache implements AutoCloseable {
             }
         }
 
-        /** The time of the last use. The caller sets it again when it is done. */
+        /**
+         * Enters the partition and returns the time of the last use, which the caller must set
+         * again when done.
+         */
         private long enter() {
             long now = time;
             if (now == BUSY) {
@@ -305,9 +330,9 @@ public final class RuntimeParametersCache implements AutoCloseable {
         }
     }
 
-    /** The order of values that one thread uses. */
+    /** An LRU order for one thread. */
     private static final class Order<K, V> extends GenerationalLru<K, V> {
         @Override
-        void renumbered() {}
+        void onRenumber() {}
     }
 }

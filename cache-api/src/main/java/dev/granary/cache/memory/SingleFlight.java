@@ -7,118 +7,127 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One build per key however many threads ask for what is not kept. A key is in the map while it is built, and leaves it only when its value
- * is kept: so who finds it in neither place, and enters it here, looks once more at what is kept before it builds.
+ * Coordination of concurrent misses: one build per key. A key is in the map while it is built, and
+ * leaves it only after its value is stored. A caller that finds a key in neither place and enters
+ * it here therefore checks the store again before it builds.
  *
- * <p>Whatever a build throws, and wherever, its flight ends: that takes two writes and no call, so that no used-up stack and no used-up
- * memory prevents it. Only taking an ended flight out of the map may fail then; the next call that misses makes up for it.
+ * <p>Every build ends, whatever it throws: this takes two writes and no call, so that neither an
+ * exhausted stack nor exhausted memory prevents it. Only the removal of the ended build from the
+ * map may fail then; the next miss repeats it.
  */
 final class SingleFlight<K, V> {
-    private final ConcurrentHashMap<K, InFlightBuild<V>> flights = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<K, InFlightBuild<V>> builds = new ConcurrentHashMap<>();
     private final LongAdder misses = new LongAdder();
-    private final ValueStore<K, V> kept;
-    private volatile boolean isTorn; // an ended flight may be in the map
+    private final ValueStore<K, V> store;
+    private volatile boolean hasEndedBuild; // an ended build may be in the map
 
-    SingleFlight(ValueStore<K, V> kept) {
-        this.kept = kept;
+    SingleFlight(ValueStore<K, V> store) {
+        this.store = store;
     }
 
-    /** How many calls of {@link #get} built, or waited for a build. */
+    /** Returns the number of calls of {@link #get} that built a value or waited for a build. */
     long misses() {
         return misses.sum();
     }
 
-    /** The number of keys in the map: those that are being built, when no call has been cut short. */
-    int underWay() {
+    /**
+     * Returns the number of builds in the map. If no call was aborted by an error, those are the
+     * builds in progress.
+     */
+    int inProgress() {
         int count = 0;
-        for (InFlightBuild<V> _ : flights.values()) { // not its size, whose count misses what an error cut short
+        for (InFlightBuild<V> _ : builds.values()) { // not size(), which an error may falsify
             count++;
         }
         return count;
     }
 
     <E extends Exception> V get(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
-        InFlightBuild<V> mine = new InFlightBuild<>(Thread.currentThread());
-        InFlightBuild<V> another = null;
+        InFlightBuild<V> own = new InFlightBuild<>(Thread.currentThread());
+        InFlightBuild<V> other = null;
         V value = null;
         try {
-            another = enter(key, mine);
-            if (another == null) {
+            other = enter(key, own);
+            if (other == null) {
                 value = findOrBuild(key, builder);
-                flights.remove(key, mine);
-                mine.complete(value);
+                builds.remove(key, own);
+                own.complete(value);
                 return value;
             }
         } catch (Throwable failure) {
-            if (value == null) { // no call here: it might fail as well
-                mine.failure = failure;
+            if (value == null) { // no calls here: they might fail too
+                own.failure = failure;
             } else {
-                mine.value = value;
+                own.value = value;
             }
-            mine.builder = null;
+            own.builder = null;
             try {
-                flights.remove(key, mine);
-                mine.wake();
-            } catch (Throwable again) { // of the same kind; the first one is the caller's
-                isTorn = true;
+                builds.remove(key, own);
+                own.wake();
+            } catch (Throwable second) { // of the same kind; the caller gets the first
+                hasEndedBuild = true;
             }
             throw failure;
         }
         misses.increment();
-        return await(another);
+        return await(other);
     }
 
-    /** Enters a flight for {@code key}, unless there is one under way, which is returned. */
-    private @Nullable InFlightBuild<V> enter(K key, InFlightBuild<V> mine) {
-        if (isTorn) {
-            isTorn = false;
-            flights.values().removeIf(InFlightBuild::isEnded);
+    /**
+     * Enters a build for {@code key}.
+     *
+     * @return the build already in progress, or null if {@code own} was entered
+     */
+    private @Nullable InFlightBuild<V> enter(K key, InFlightBuild<V> own) {
+        if (hasEndedBuild) {
+            hasEndedBuild = false;
+            builds.values().removeIf(InFlightBuild::isEnded);
         }
         while (true) {
-            InFlightBuild<V> another = flights.putIfAbsent(key, mine);
-            if (another == null || !another.isEnded()) {
-                return another;
+            InFlightBuild<V> other = builds.putIfAbsent(key, own);
+            if (other == null || !other.isEnded()) {
+                return other;
             }
-            flights.remove(key, another);
+            builds.remove(key, other);
         }
     }
 
     private <E extends Exception> V findOrBuild(K key, PrimitiveCache.Builder<? super K, ? extends V, E> builder) throws E {
-        V found = kept.find(key);
+        V found = store.find(key);
         if (found != null) {
             return found;
         }
         misses.increment();
         V built = Objects.requireNonNull(builder.build(key), "The builder of a cached value returned null");
-        kept.keep(key, built);
+        store.put(key, built);
         return built;
     }
 
     /**
-     * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the build; the thread's interrupt status is
-     * kept.
+     * Waits for another thread's build. An interrupt does not end the wait, which is bounded by the
+     * build; the thread keeps its interrupt status.
      */
-    private static <V> V await(InFlightBuild<V> flight) {
+    private static <V> V await(InFlightBuild<V> build) {
         try {
-            BuildCycleDetector.PROCESS.enter(flight);
-            awaitUninterruptibly(flight);
+            BuildCycleDetector.PROCESS.enter(build);
+            awaitUninterruptibly(build);
         } finally {
             BuildCycleDetector.PROCESS.leave();
         }
-        V value = flight.value;
+        V value = build.value;
         if (value != null) {
             return value;
         }
-        Throwable failure = flight.failure;
+        Throwable failure = build.failure;
         throw SingleFlight.<RuntimeException>unchecked(failure == null ? new IllegalStateException("A build ended without a result") : failure);
     }
 
-    private static void awaitUninterruptibly(InFlightBuild<?> flight) {
+    private static void awaitUninterruptibly(InFlightBuild<?> build) {
         boolean interrupted = false;
         try {
             while (true) {
                 try {
-                    flight.await();
+                    build.await();
                     return;
                 } catch (InterruptedException e) {
                     interrupted = true;
@@ -131,7 +140,10 @@ final class SingleFlight<K, V> {
         }
     }
 
-    /** The builder's failure as it is: callers of one key share one kind of builder, so its checked type is theirs. */
+    /**
+     * Rethrows the builder's exception unchanged: callers of one key use one kind of builder, so
+     * its checked type is theirs.
+     */
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
     private static <T extends Throwable> T unchecked(Throwable failure) throws T {
         throw (T) failure;

@@ -5,10 +5,10 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the values that are worth it by Caffeine's W-TinyLFU. */
+/** A store that evicts by Caffeine's W-TinyLFU policy. */
 final class TinyLfuStore<K, V> implements ValueStore<K, V> {
     private final Cache<K, V> cache;
-    private final AccessStripes stripes = new AccessStripes(); // counts hits for less than Caffeine's statistics
+    private final AccessStripes stripes = new AccessStripes(); // cheaper counters than Caffeine's
     private volatile int capacity;
 
     TinyLfuStore(int capacity) {
@@ -20,7 +20,7 @@ final class TinyLfuStore<K, V> implements ValueStore<K, V> {
     public @Nullable V find(K key) {
         V value = cache.getIfPresent(key);
         if (value != null) {
-            stripes.count();
+            stripes.countHit();
         }
         return value;
     }
@@ -31,16 +31,16 @@ final class TinyLfuStore<K, V> implements ValueStore<K, V> {
     }
 
     @Override
-    public void keep(K key, V value) {
+    public void put(K key, V value) {
         if (capacity > 0) {
-            StackReserve.require(); // Caffeine's order must not be left halfway
+            StackReserve.require(); // an error must not interrupt Caffeine
             cache.put(key, value);
         }
     }
 
     @Override
     public int size() {
-        cache.cleanUp(); // what is too much leaves behind the caller's back, but before anyone counts
+        cache.cleanUp(); // completes pending evictions before counting
         return (int) cache.estimatedSize();
     }
 

@@ -2,25 +2,31 @@ package dev.granary.cache.memory;
 
 import org.jspecify.annotations.Nullable;
 
-/** Where finished values are kept: bounded, and in charge of who leaves. Thread-safe. */
+/** A bounded store of built values with an eviction policy. Thread-safe. */
 interface ValueStore<K, V> {
-    /** The value of {@code key} if it is kept; a use, and counted as a hit. */
+    /**
+     * Returns the value of {@code key}, or null if it is absent. A found value counts as used and
+     * as a hit.
+     */
     @Nullable V find(K key);
 
-    /** The value of {@code key} if it is kept; no use. */
+    /** Returns the value of {@code key}, or null if it is absent, without recording a use. */
     @Nullable V peek(K key);
 
-    /** Keeps the value of a key that is not kept, and lets others leave for it; nothing where the capacity is 0. */
-    void keep(K key, V value);
+    /**
+     * Stores the value of an absent key and evicts others for it. Has no effect if the capacity is
+     * 0.
+     */
+    void put(K key, V value);
 
-    /** How many values are kept, never more than {@link #capacity()}. */
+    /** Returns the number of values, never more than {@link #capacity()}. */
     int size();
 
     int capacity();
 
-    /** Takes effect before it returns. */
+    /** Changes the capacity; evictions complete before it returns. */
     void setCapacity(int capacity);
 
-    /** How often {@link #find} found something. */
+    /** Returns the number of calls of {@link #find} that found a value. */
     long hits();
 }

@@ -1,4 +1,4 @@
-/** Caches in memory: what was created in this process and is handed out again. */
+/** In-memory caches of values created in this process. */
 @NullMarked
 package dev.granary.cache.memory;
 

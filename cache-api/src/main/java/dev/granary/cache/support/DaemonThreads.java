@@ -3,11 +3,11 @@ package dev.granary.cache.support;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Threads that do not keep the process alive: a cache must not. */
+/** A factory of daemon threads: a cache must not keep the process alive. */
 public final class DaemonThreads {
     private DaemonThreads() {}
 
-    /** A factory for daemon threads called {@code name-1}, {@code name-2}, ... */
+    /** Returns a factory of daemon threads named {@code name-1}, {@code name-2}, ... */
     public static ThreadFactory named(String name) {
         AtomicInteger count = new AtomicInteger();
         return task -> {

@@ -4,37 +4,43 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A value that is made when somebody first asks for it: opening a tier must not wait for class loading. Thread-safe. */
+/**
+ * A value that is created on first access, so that opening a tier does not wait for class loading.
+ * Thread-safe.
+ */
 public final class Lazy<T> {
     private final ReentrantLock lock = new ReentrantLock();
-    private final Supplier<T> maker;
-    private volatile @Nullable T made;
+    private final Supplier<T> supplier;
+    private volatile @Nullable T value;
 
-    public Lazy(Supplier<T> maker) {
-        this.maker = maker;
+    public Lazy(Supplier<T> supplier) {
+        this.supplier = supplier;
     }
 
-    /** The value; made by this call if need be. What the maker throws comes through, and the next call tries again. */
+    /**
+     * Returns the value, creating it if needed. If the supplier throws, the exception is passed on,
+     * and the next call tries again.
+     */
     public T get() {
-        T known = made;
-        if (known != null) {
-            return known;
+        T current = value;
+        if (current != null) {
+            return current;
         }
         lock.lock();
         try {
-            known = made;
-            if (known == null) {
-                known = maker.get();
-                made = known;
+            current = value;
+            if (current == null) {
+                current = supplier.get();
+                value = current;
             }
-            return known;
+            return current;
         } finally {
             lock.unlock();
         }
     }
 
-    /** The value, or null where nobody has asked for it. */
+    /** Returns the value, or null if it has not been created. */
     public @Nullable T peek() {
-        return made;
+        return value;
     }
 }

@@ -5,16 +5,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One warning per kind of trouble and process: a broken disk must not fill the log as well. */
+/**
+ * A logger of one warning per kind of failure and process, so that a broken disk does not also
+ * flood the log.
+ */
 public final class LogOnce {
     private static final Logger LOG = LoggerFactory.getLogger("dev.granary");
-    private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
+    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
 
     private LogOnce() {}
 
-    /** Says {@code message} if nothing of that kind was said before. */
+    /** Logs {@code message} as a warning, unless a message of this kind was logged before. */
     public static void warn(String kind, String message) {
-        if (SAID.add(kind)) {
+        if (LOGGED.add(kind)) {
             LOG.warn("{}", message);
         }
     }

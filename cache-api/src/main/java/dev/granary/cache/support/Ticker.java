@@ -2,7 +2,7 @@ package dev.granary.cache.support;
 
 import java.time.Duration;
 
-/** The monotonic clock, and waiting on it; tests pass one that they turn by hand. */
+/** A monotonic clock with a way to wait. Tests use one that they advance by hand. */
 public interface Ticker {
     /** The system's clock. */
     Ticker SYSTEM = new Ticker() {
@@ -17,14 +17,17 @@ public interface Ticker {
         }
     };
 
-    /** Nanoseconds from an arbitrary moment on. */
+    /** Returns the time in nanoseconds since an arbitrary moment. */
     long nanos();
 
-    /** Waits that long. */
+    /** Waits for {@code duration}. */
     void pause(Duration duration) throws InterruptedException;
 
-    /** Waits that long, or until the thread is interrupted, which it stays. */
-    default void pauseCalmly(Duration duration) {
+    /**
+     * Waits for {@code duration} or until the thread is interrupted, and then keeps its interrupt
+     * status.
+     */
+    default void pauseQuietly(Duration duration) {
         try {
             pause(duration);
         } catch (InterruptedException e) {

@@ -1,4 +1,7 @@
-/** Helpers that several modules share: a clock, daemon threads, values made on first use, messages logged once. */
+/**
+ * Utilities shared by several modules: a clock, daemon threads, lazily created values, messages
+ * logged once.
+ */
 @NullMarked
 package dev.granary.cache.support;
 

@@ -4,9 +4,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Runs something at the edge of a stack: with no room at all, then with the room of one more frame each time. */
+/**
+ * A runner of actions near the end of a stack: first without any room, then with one more frame
+ * each time.
+ */
 public final class StackEdge {
-    private static final int LEAST_STACK = 256 << 10;
+    private static final int STACK_BYTES = 256 << 10;
 
     private final int levels;
     private final IntConsumer action;
@@ -17,33 +20,34 @@ public final class StackEdge {
     }
 
     /**
-     * Runs {@code action} with the room of 0, 1, 2, … frames, up to {@code levels}, in a thread of its own. Stack overflows are what is wanted.
+     * Runs {@code action} with room for 0, 1, 2, … frames, up to {@code levels}, in its own thread.
+     * Stack overflows are expected.
      *
-     * @param round shifts the edge a little
+     * @param round shifts the edge slightly
      * @throws AssertionError if the action throws anything but {@link StackOverflowError}
      */
     public static void run(int levels, int round, IntConsumer action) throws InterruptedException {
-        AtomicReference<@Nullable Throwable> unwanted = new AtomicReference<>();
+        AtomicReference<@Nullable Throwable> unexpected = new AtomicReference<>();
         StackEdge edge = new StackEdge(levels, level -> {
             try {
                 action.accept(level);
             } catch (StackOverflowError e) {
                 return;
             } catch (Throwable e) {
-                if (!(e.getCause() instanceof StackOverflowError)) { // a class that is linked at this moment says it so
-                    unwanted.compareAndSet(null, e);
+                if (!(e.getCause() instanceof StackOverflowError)) { // linking wraps the error
+                    unexpected.compareAndSet(null, e);
                 }
             }
         });
-        Thread thread = new Thread(null, edge::descend, "edge", LEAST_STACK + round * 4096L);
+        Thread thread = new Thread(null, edge::descend, "edge", STACK_BYTES + round * 4096L);
         thread.start();
         thread.join();
-        if (unwanted.get() != null) {
-            throw new AssertionError("Another failure than the one that was to be expected", unwanted.get());
+        if (unexpected.get() != null) {
+            throw new AssertionError("Unexpected failure", unexpected.get());
         }
     }
 
-    @SuppressWarnings("InfiniteRecursion") // its end is what is wanted
+    @SuppressWarnings("InfiniteRecursion") // the overflow is intended
     private int descend() {
         int level;
         try {

@@ -31,12 +31,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Errors at any depth, circles of makers, and sizes that do not fit the key. */
+/**
+ * Tests of stack overflows at any depth, cycles of factories, and sizes that do not match the key.
+ */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantErrorsTest {
     private static final int LEVELS = 300;
     private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 6);
-    private static final Duration WAIT_FOR_EVER = Duration.ofDays(1); // a wait that should not be shows as a test that hangs
+    // An unexpected wait hangs the test.
+    private static final Duration WAIT_FOR_EVER = Duration.ofDays(1);
 
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, WAIT_FOR_EVER);
@@ -46,7 +49,7 @@ class ConstantErrorsTest {
         return cache.get(key("k" + number), MEGABYTE, () -> memory.allocate("k" + number, MEGABYTE));
     }
 
-    /** Closes those that are there, and says how many. */
+    /** Closes the holds that are present and returns their number. */
     private static int closeAll(@Nullable ConstantHold<?>[] held) {
         int count = 0;
         for (ConstantHold<?> constant : held) {
@@ -60,18 +63,19 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("M1 a call at each depth from the end of the stack: each constant can be had at once, no byte is left promised, all is freed")
+    @DisplayName("M1 a call at each depth from the end of the stack: all constants are available, no byte stays promised, all memory is freed")
     void anyDepth(ConstantPolicy policy) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, 4, policy);
-            @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS]; // a list's add may fail by itself, and lose the hold
+            // An array, because a list's add may fail and lose the hold.
+            @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS];
             get(-1).close();
             StackEdge.run(LEVELS, round, level -> {
                 ConstantHold<Piece> constant = get(level);
                 held[level] = constant;
                 constant.close();
             });
-            assertTrue(closeAll(held) < LEVELS, "the stack did end");
+            assertTrue(closeAll(held) < LEVELS, "the stack overflowed");
             assertEquals(0, cache.statistics().promisedBytes());
             assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
             for (int level = 0; level < LEVELS; level++) {
@@ -87,7 +91,7 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 4})
-    @DisplayName("M1 letting go at each depth from the end of the stack can be repeated, and frees the memory once")
+    @DisplayName("M1 closing at each depth from the end of the stack can be repeated, and frees the memory once")
     void closedAtAnyDepth(long capacity) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             caches.setCapacity(EngineKind.GPU, capacity);
@@ -105,13 +109,13 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 hits at each depth from the end of the stack leave no hold behind")
+    @DisplayName("M1 hits at each depth from the end of the stack leak no hold")
     void hitAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < 4 * ROUNDS; round++) {
             get(0).close();
             @Nullable ConstantHold<?>[] held = new ConstantHold<?>[LEVELS];
             StackEdge.run(LEVELS, round, level -> held[level] = get(0));
-            assertTrue(closeAll(held) < LEVELS, "the stack did end");
+            assertTrue(closeAll(held) < LEVELS, "the stack overflowed");
             caches.setCapacity(EngineKind.GPU, 0);
             memory.assertAllFreed();
             caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
@@ -119,7 +123,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 keys are the same where all four parts are equal, and need nothing of the JVM that must be made at a first call")
+    @DisplayName("M1 keys are equal if all four parts are equal, without linking by the JVM at the first call")
     void equalKeys() {
         ConstantKey<Piece> key = new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
         ConstantKey<Piece> same = new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
@@ -134,11 +138,11 @@ class ConstantErrorsTest {
         assertNotEquals(key, List.of());
     }
 
-    /** A context that is compared by its content. */
+    /** A context compared by content. */
     private record Context(String name) {}
 
     @Test
-    @DisplayName("M8 a context is known by its equality: tensors are shared with an equal one, and leave with an equal one")
+    @DisplayName("M8 contexts are compared by equality: an equal context shares tensors, and removing it removes them")
     void equalContexts() {
         ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
         ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
@@ -153,7 +157,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 makers that nest without end: each constant can be had at once afterwards")
+    @DisplayName("M1 factories with endless recursion: all constants are available afterwards")
     void endlesslyNested() throws InterruptedException {
         for (int round = 0; round < 4 * ROUNDS; round++) {
             int first = round * 100_000;
@@ -181,7 +185,7 @@ class ConstantErrorsTest {
 
     @ParameterizedTest
     @EnumSource(Ending.class)
-    @DisplayName("M1 a promise that is ended at each depth from the end of the stack: it has ended, or can be ended again; no byte is left promised")
+    @DisplayName("M1 ending a promise at each depth from the end of the stack succeeds or can be repeated; no byte stays promised")
     void promisesAtAnyDepth(Ending ending) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             List<ConstantPromise<Piece>> promises = new ArrayList<>();
@@ -205,7 +209,8 @@ class ConstantErrorsTest {
             for (int level = 0; level < LEVELS; level++) {
                 again += ended[level] ? 0 : 1;
                 if (ending == Ending.FULFIL && !ended[level]) {
-                    held[level] = promises.get(level).fulfil(pieces.get(level)); // what failed has done nothing
+                    // A failed call had no effect.
+                    held[level] = promises.get(level).fulfil(pieces.get(level));
                 } else if (ending == Ending.FAIL && !ended[level]) {
                     promises.get(level).fail(new IllegalStateException("on purpose"));
                 } else if (ending == Ending.CLOSE && !ended[level]) {
@@ -215,10 +220,10 @@ class ConstantErrorsTest {
                     pieces.get(level).close();
                 }
             }
-            assertTrue(again > 0, "the stack did end");
+            assertTrue(again > 0, "the stack overflowed");
             assertEquals(0, cache.statistics().promisedBytes());
             assertEquals(cache.statistics().tensors() * MEGABYTE, cache.getSize());
-            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, cache.statistics().tensors(), "each counts once");
+            assertEquals(ending == Ending.FULFIL ? LEVELS : 0, cache.statistics().tensors(), "each is counted once");
             assertEquals(ending == Ending.FULFIL ? LEVELS : 0, closeAll(held));
             for (int level = 0; level < LEVELS; level++) {
                 get(level).close();
@@ -230,11 +235,11 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 a tensor that was made and cannot be handed over is freed, and the next caller makes it")
-    void notHandedOver() {
-        AtomicInteger looks = new AtomicInteger();
+    @DisplayName("M1 a completed tensor that cannot be returned is freed, and the next caller computes it")
+    void notReturned() {
+        AtomicInteger clockReads = new AtomicInteger();
         ConstantTensorCache failing = new ConstantTensorCaches(ConstantLimits.NONE, () -> {
-            if (looks.incrementAndGet() == 2) { // the first is that of the promise
+            if (clockReads.incrementAndGet() == 2) { // the first call is by the promise
                 throw new OutOfMemoryError("on purpose");
             }
             return 0;
@@ -257,15 +262,15 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M2 a circle of constants through two threads is an error for both, not a wait")
-    void circle() throws Exception {
-        CyclicBarrier bothMake = new CyclicBarrier(2);
+    @DisplayName("M2 a cycle of constants through two threads is an error for both, not a deadlock")
+    void cycle() throws Exception {
+        CyclicBarrier bothBuild = new CyclicBarrier(2);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
                 int number = i;
                 all.add(threads.submit(() -> cache.get(key("k" + number), MEGABYTE, () -> {
-                    bothMake.await();
+                    bothBuild.await();
                     get(1 - number).close();
                     return memory.allocate("k" + number, MEGABYTE);
                 })));
@@ -274,21 +279,21 @@ class ConstantErrorsTest {
                 assertTrue(assertThrows(ExecutionException.class, one::get).getCause() instanceof IllegalStateException);
             }
         }
-        assertSoundAfterCircle();
+        assertSoundAfterCycle();
     }
 
     @Test
-    @DisplayName("M2 a circle through a constant and a primitive of two threads is an error for both, not a wait")
-    void circleWithPrimitive() throws Exception {
+    @DisplayName("M2 a cycle through a constant and a primitive of two threads is an error for both, not a deadlock")
+    void cycleWithPrimitive() throws Exception {
         PrimitiveCache<String, String> primitives = new PrimitiveCache<>(4);
-        CyclicBarrier bothMake = new CyclicBarrier(2);
+        CyclicBarrier bothBuild = new CyclicBarrier(2);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<?> constant = threads.submit(() -> cache.get(key("k0"), MEGABYTE, () -> {
-                bothMake.await();
+                bothBuild.await();
                 return memory.allocate(primitives.get("p", _ -> "unwanted"), MEGABYTE);
             }));
             Future<?> primitive = threads.submit(() -> primitives.get("p", key -> {
-                bothMake.await();
+                bothBuild.await();
                 get(0).close();
                 return key;
             }));
@@ -296,10 +301,10 @@ class ConstantErrorsTest {
             assertTrue(assertThrows(ExecutionException.class, primitive::get).getCause() instanceof IllegalStateException);
         }
         assertEquals("p", primitives.get("p", key -> key));
-        assertSoundAfterCircle();
+        assertSoundAfterCycle();
     }
 
-    private void assertSoundAfterCircle() {
+    private void assertSoundAfterCycle() {
         assertEquals(0, BuildCycleDetector.PROCESS.waiting());
         assertEquals(0, cache.statistics().promisedBytes());
         get(0).close();
@@ -309,7 +314,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M4 another size under the same key is an error that names both, made or being made, and spoils nothing")
+    @DisplayName("M4 another size for a cached or promised key is an error that names both sizes, without side effects")
     void anotherSize() {
         get(1).close();
         String message = assertThrows(IllegalArgumentException.class,
@@ -320,7 +325,8 @@ class ConstantErrorsTest {
             assertTrue(present.isCached());
         }
         try (ConstantPromise<Piece> promise = ((ConstantLookup.Miss<Piece>) cache.getOrAdd(key("k2"), MEGABYTE)).promise()) {
-            assertThrows(IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)); // whose promise it is
+            // The owner of the promise.
+            assertThrows(IllegalStateException.class, () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE));
             Throwable another = assertThrows(CompletionException.class, () -> CompletableFuture.runAsync(
                     () -> cache.getOrAdd(key("k2"), 2 * MEGABYTE)).join()).getCause();
             assertInstanceOf(IllegalArgumentException.class, another);

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The policies of a full cache, with a clock that the test turns; and what the users of an evicted tensor hear. */
+/** Tests of the eviction policies with a manual clock, and of eviction callbacks. */
 class ConstantEvictionTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private long now;
@@ -30,7 +30,7 @@ class ConstantEvictionTest {
         memory.assertAllFreed();
     }
 
-    /** Gets a tensor whose making takes that many nanoseconds. */
+    /** Gets a tensor with a given compute time in nanoseconds. */
     private void use(Object name, long megabytes, long cost) {
         cache.get(key(name), megabytes * MEGABYTE, () -> {
             now += cost;
@@ -43,7 +43,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 LRU: the least recently used leave, no more than needed; a hit is a use")
+    @DisplayName("M15 LRU: the least recently used tensors are evicted, no more than needed; a hit is a use")
     void leastRecentlyUsed() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         for (String name : List.of("a", "b", "c", "d")) {
@@ -57,7 +57,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 LRU: what is being made is not evicted; what does not fit beside it is not kept and evicts nothing")
+    @DisplayName("M15 LRU: promised tensors are not evicted; a tensor that does not fit beside them is not cached and evicts nothing")
     void promisesStay() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         use("a", 1, 1);
@@ -75,7 +75,7 @@ class ConstantEvictionTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("M15 a tensor larger than the whole budget is never kept and evicts nothing, whatever the policy and its cost")
+    @DisplayName("M15 a tensor larger than the whole budget is never cached and evicts nothing, under any policy and cost")
     void tooLarge(ConstantPolicy policy) {
         caches.setCapacity(EngineKind.CPU, 4, policy);
         use("a", 2, 1);
@@ -86,20 +86,20 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST keeps what was expensive to make: the cheapest for each byte leaves first")
+    @DisplayName("M15 COST keeps expensive tensors: the lowest cost per byte is evicted first")
     void cheapestFirst() {
         caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
         use("a", 1, 50);
-        use("b", 4, 80); // 20 for each MB: the cheapest, although it took longer than a
+        use("b", 4, 80); // 20 per MB: the cheapest, although it took longer than a
         use("c", 1, 60);
         use("d", 1, 100);
         assertEquals("acd", cached("a", "b", "c", "d"));
-        use("e", 4, 300); // 3 MB are free: a leaves, which took 50
+        use("e", 4, 300); // 3 MB are free: a is evicted, which took 50
         assertEquals("cde", cached("a", "b", "c", "d", "e"));
     }
 
     @Test
-    @DisplayName("M15 COST never evicts what took as long as the new one or longer, alone or together")
+    @DisplayName("M15 COST never evicts tensors that together took as long as the new one or longer")
     void expensiveStays() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
         use("a", 2, 100);
@@ -114,8 +114,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: a small cheap one need not leave where a larger one has to anyway")
-    void needless() {
+    @DisplayName("M15 COST: a small cheap tensor stays if a larger one must be evicted anyway")
+    void unneeded() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
         use("small", 1, 10);
         use("large", 3, 60);
@@ -124,23 +124,23 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: of equally cheap ones the least recently used leaves")
+    @DisplayName("M15 COST: of equally cheap tensors the least recently used is evicted")
     void equallyCheap() {
         caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
         List<String> names = List.of("a", "b", "c", "d", "e", "f");
         names.forEach(name -> use(name, 1, 10));
         names.reversed().forEach(name -> use(name, 1, 10));
-        String left = "abcdef";
+        String remaining = "abcdef";
         for (int i = 0; i < 6; i++) {
             use("new" + i, 1, 11);
-            left = left.substring(0, left.length() - 1);
-            assertEquals(left, cached(names.toArray()));
+            remaining = remaining.substring(0, remaining.length() - 1);
+            assertEquals(remaining, cached(names.toArray()));
         }
     }
 
     @Test
-    @DisplayName("M15 COST: a failed making evicts nothing, since what is to leave is chosen when the new one is there")
-    void failedMaking() {
+    @DisplayName("M15 COST: a failed computation evicts nothing, since victims are selected at its completion")
+    void failedComputation() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
         use("a", 1, 1);
         ConstantLookup.Miss<Piece> miss = (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
@@ -150,7 +150,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 NO_EVICT: the old ones stay, however cheap and unused")
+    @DisplayName("M15 NO_EVICT: cached tensors stay, however cheap and unused")
     void noEviction() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.NO_EVICT);
         use("a", 1, 1);
@@ -160,25 +160,25 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor evicted while in use stays valid until released; its callback tells the holder once, outside all locks")
+    @DisplayName("M15 a tensor evicted while in use stays valid until released; its callback runs once, outside all locks")
     void callback() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
         ConstantHold<Piece> held = memory.take(cache, "a", 1);
-        List<String> told = new ArrayList<>();
+        List<String> events = new ArrayList<>();
         held.onEviction(() -> {
-            told.add("evicted");
+            events.add("evicted");
             assertFalse(held.isCached());
             assertFalse(held.buffer().isFreed());
             // Another thread can use the cache meanwhile: no lock is held.
-            Thread other = Thread.ofPlatform().start(() -> told.add("size " + cache.getSize()));
+            Thread other = Thread.ofPlatform().start(() -> events.add("size " + cache.getSize()));
             join(other);
             held.close();
         });
         assertTrue(held.isCached());
         use("b", 1, 1);
-        assertEquals(List.of("evicted", "size 0"), told, "b was promised when a left");
+        assertEquals(List.of("evicted", "size 0"), events, "b was promised when a was evicted");
         use("c", 1, 1);
-        assertEquals(2, told.size());
+        assertEquals(2, events.size());
         assertEquals(1, memory.live());
     }
 
@@ -191,7 +191,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a holder that is told uses its handle from one execution to the next without asking the cache again")
+    @DisplayName("M15 a holder with a callback reuses its hold in later executions without another lookup")
     void holder() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
         List<ConstantHold<Piece>> hold = new ArrayList<>();
@@ -210,51 +210,51 @@ class ConstantEvictionTest {
             }
         }
         assertEquals(2, cache.statistics().made());
-        assertEquals(0, cache.statistics().reused(), "98 executions did not ask");
+        assertEquals(0, cache.statistics().reused(), "98 executions made no lookup");
         hold.getFirst().close();
     }
 
     @Test
-    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed handle never does")
+    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed hold never runs")
     void callbackAfterwards() {
-        List<String> told = new ArrayList<>();
+        List<String> events = new ArrayList<>();
         ConstantHold<Piece> gone = memory.take(cache, "gone", 1);
         cache.removeIfExist(key("gone"));
-        gone.onEviction(() -> told.add("at once"));
-        assertEquals(List.of("at once"), told);
+        gone.onEviction(() -> events.add("at once"));
+        assertEquals(List.of("at once"), events);
         gone.close();
-        gone.onEviction(() -> told.add("closed"));
+        gone.onEviction(() -> events.add("closed"));
         ConstantHold<Piece> closed = memory.take(cache, "k", 1);
         ConstantHold<Piece> open = memory.take(cache, "k", 1);
-        closed.onEviction(() -> told.add("closed"));
-        open.onEviction(() -> told.add("open"));
+        closed.onEviction(() -> events.add("closed"));
+        open.onEviction(() -> events.add("open"));
         closed.close();
         cache.removeIfExist(key("k"));
-        assertEquals(List.of("at once", "open"), told);
+        assertEquals(List.of("at once", "open"), events);
         open.close();
     }
 
     @Test
-    @DisplayName("M15 a callback that throws hurts nobody: the others are told, the evictor goes on, memory is freed")
+    @DisplayName("M15 a callback that throws does not affect other callbacks, the eviction, or the release of memory")
     void throwingCallback() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
-        List<String> told = new ArrayList<>();
+        List<String> events = new ArrayList<>();
         for (String name : List.of("a", "b")) {
             ConstantHold<Piece> constant = memory.take(cache, name, 1);
             constant.onEviction(() -> {
                 throw new AssertionError("on purpose, for the test of callbacks that throw");
             });
-            constant.onEviction(() -> told.add(name));
+            constant.onEviction(() -> events.add(name));
             constant.onEviction(constant::close);
         }
         use("c", 2, 1);
-        assertEquals(List.of("a", "b"), told);
+        assertEquals(List.of("a", "b"), events);
         assertEquals("c", cached("a", "b", "c"));
         assertEquals(1, memory.live());
     }
 
     @Test
-    @DisplayName("M15 memory that cannot be freed hurts nobody")
+    @DisplayName("M15 memory that cannot be freed does not affect the cache")
     void throwingFree() {
         record Stuck(List<String> log) implements AutoCloseable {
             @Override

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Random histories of one cache beside {@link ConstantModel}: after every step both say the same. */
+/** Random histories of one cache, compared with {@link ConstantModel} after every step. */
 class ConstantHistoriesTest {
     private static final int HISTORIES = 40;
     private static final int STEPS = 1_000;
@@ -32,18 +32,18 @@ class ConstantHistoriesTest {
     private ConstantModel model = new ConstantModel();
     private final List<Held> held = new ArrayList<>();
     private final List<Open> open = new ArrayList<>();
-    private final List<Told> told = new ArrayList<>();
+    private final List<Observed> observed = new ArrayList<>();
     private int callbacks;
     private int expectedCallbacks;
 
-    /** A handle that is in use; {@code entry} is what it came from, null where that was never cached. */
+    /** An open hold; {@code entry} is its origin, or null if it was never cached. */
     private record Held(ConstantHold<Piece> constant, ConstantModel.@Nullable Entry entry) {}
 
-    /** A promise that is not ended; {@code entry} is null where it is for its holder alone. */
+    /** A promise that has not ended; {@code entry} is null if it is private to its owner. */
     private record Open(ConstantKey<Piece> key, ConstantPromise<Piece> promise, ConstantModel.@Nullable Entry entry, long bytes, long start) {}
 
     @Test
-    @DisplayName("M15 40 random histories of 1,000 steps: contents, sizes and reservations as in the model, nothing freed in use, twice or never")
+    @DisplayName("M15 40 random histories of 1,000 steps: contents, sizes and reservations equal the model's, memory is freed exactly once after use")
     void histories() {
         int hits = 0;
         for (int history = 0; history < HISTORIES; history++) {
@@ -60,31 +60,31 @@ class ConstantHistoriesTest {
             open.clear();
             held.forEach(handle -> handle.constant.close());
             held.clear();
-            told.clear();
-            assertEquals(model.kept(), memory.liveBytes(), "what is cached, and nothing else, is alive");
+            observed.clear();
+            assertEquals(model.cachedBytes(), memory.liveBytes(), "exactly the cached tensors are alive");
             caches.close();
             memory.assertAllFreed();
         }
         assertEquals(expectedCallbacks, callbacks);
-        assertTrue(hits > HISTORIES * STEPS / 50 && callbacks > HISTORIES, "the histories did something: " + hits + " hits, " + callbacks + " callbacks");
+        assertTrue(hits > HISTORIES * STEPS / 50 && callbacks > HISTORIES, "the histories had effects: " + hits + " hits, " + callbacks + " callbacks");
     }
 
     private void step() {
         now += random.nextInt(100);
         switch (random.nextInt(16)) {
-            case 0, 1, 2, 3, 4, 5, 6 -> lookUp();
+            case 0, 1, 2, 3, 4, 5, 6 -> lookup();
             case 7, 8, 9 -> end();
-            case 10, 11, 12 -> letGo();
+            case 10, 11, 12 -> release();
             case 13 -> {
                 ConstantKey<Piece> key = key();
                 ConstantModel.Entry entry = model.find(key);
-                assertEquals(entry != null, leaving(() -> cache.removeIfExist(key)));
+                assertEquals(entry != null, withEvictions(() -> cache.removeIfExist(key)));
                 model.remove(entry);
             }
             case 14 -> {
                 if (random.nextInt(10) == 0) {
                     Object context = context();
-                    leaving(() -> {
+                    withEvictions(() -> {
                         cache.removeContext(context);
                         return true;
                     });
@@ -103,24 +103,24 @@ class ConstantHistoriesTest {
         return random.nextBoolean() ? "here" : "there";
     }
 
-    /** One size for a key, the same in each process: the hash code of its class differs. */
+    /** Returns the size of a key, equal in each process: the hash code of its class differs. */
     private static long bytes(ConstantKey<?> key) {
         return Math.floorMod(Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE) + 1;
     }
 
-    private void lookUp() {
+    private void lookup() {
         ConstantKey<Piece> key = key();
         ConstantModel.Entry entry = model.find(key);
         if (entry != null && !entry.isMade) {
-            return; // this thread has promised it
+            return; // promised by this thread
         }
-        switch (leaving(() -> cache.getOrAdd(key, bytes(key)))) {
+        switch (withEvictions(() -> cache.getOrAdd(key, bytes(key)))) {
             case ConstantLookup.Hit<Piece> hit -> {
-                model.hit(Objects.requireNonNull(entry, "a hit on what is not cached"));
+                model.hit(Objects.requireNonNull(entry, "a hit, but not cached"));
                 hold(hit.constant(), entry);
             }
             case ConstantLookup.Miss<Piece> miss -> {
-                assertEquals(null, entry, "a miss on what is cached");
+                assertEquals(null, entry, "a miss, but cached");
                 open.add(new Open(key, miss.promise(), model.promise(key, bytes(key)), bytes(key), now));
             }
             case ConstantLookup.Failed<Piece> failed -> throw new AssertionError(failed.cause());
@@ -142,10 +142,10 @@ class ConstantHistoriesTest {
                 model.remove(promised.entry);
             }
             default -> {
-                ConstantHold<Piece> mine = leaving(() -> promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
-                boolean isKept = model.fulfil(promised.entry, now - promised.start);
-                assertEquals(isKept, mine.isCached());
-                hold(mine, isKept ? promised.entry : null);
+                ConstantHold<Piece> own = withEvictions(() -> promised.promise.fulfil(memory.allocate(promised.key, promised.bytes)));
+                boolean isCached = model.fulfil(promised.entry, now - promised.start);
+                assertEquals(isCached, own.isCached());
+                hold(own, isCached ? promised.entry : null);
             }
         }
     }
@@ -160,18 +160,18 @@ class ConstantHistoriesTest {
                 callbacks++;
             });
             if (entry != null) {
-                told.add(new Told(constant, ran));
+                observed.add(new Observed(constant, ran));
             }
         }
     }
 
-    /** A handle that wants to be told, and how often it was. */
-    private record Told(ConstantHold<Piece> constant, AtomicInteger ran) {}
+    /** A hold with a callback, and the number of its calls. */
+    private record Observed(ConstantHold<Piece> constant, AtomicInteger ran) {}
 
-    private void letGo() {
+    private void release() {
         if (!held.isEmpty()) {
             Held handle = held.remove(random.nextInt(held.size()));
-            told.removeIf(one -> one.constant == handle.constant);
+            observed.removeIf(one -> one.constant == handle.constant);
             handle.constant.close();
         }
     }
@@ -180,7 +180,7 @@ class ConstantHistoriesTest {
         if (random.nextInt(4) == 0) {
             long megabytes = random.nextInt(6) == 0 ? ConstantLimit.UNLIMITED : random.nextInt(25);
             ConstantLimit limit = new ConstantLimit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
-            leaving(() -> {
+            withEvictions(() -> {
                 caches.setCapacity(EngineKind.GPU, limit.megabytes(), limit.policy());
                 return true;
             });
@@ -192,16 +192,19 @@ class ConstantHistoriesTest {
         T run();
     }
 
-    /** Runs a step, and counts how many of those who want to be told have to be: those whose tensor has left. */
-    private <T> T leaving(Step<T> step) {
+    /**
+     * Runs a step, and counts the callbacks that it must cause: those of holds whose tensor was
+     * evicted.
+     */
+    private <T> T withEvictions(Step<T> step) {
         T result = step.run();
-        for (Told one : List.copyOf(told)) {
+        for (Observed one : List.copyOf(observed)) {
             if (!one.constant.isCached()) {
-                assertEquals(1, one.ran.get(), "told once");
+                assertEquals(1, one.ran.get(), "notified once");
                 expectedCallbacks++;
-                told.remove(one);
+                observed.remove(one);
             } else {
-                assertEquals(0, one.ran.get(), "told too early");
+                assertEquals(0, one.ran.get(), "notified too early");
             }
         }
         return result;
@@ -210,7 +213,7 @@ class ConstantHistoriesTest {
     private void compare(int history, int step) {
         String where = "seed " + TestSeed.VALUE + ", history " + history + ", step " + step;
         ConstantStatistics statistics = cache.statistics();
-        assertEquals(model.kept(), statistics.bytes(), where);
+        assertEquals(model.cachedBytes(), statistics.bytes(), where);
         assertEquals(model.promised(), statistics.promisedBytes(), where);
         assertEquals(model.tensors(), statistics.tensors(), where);
         assertTrue(statistics.bytes() + statistics.promisedBytes() <= model.limit().bytes(), where);

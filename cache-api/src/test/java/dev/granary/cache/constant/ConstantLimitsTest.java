@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Limits as people write them. */
+/** Tests of parsing limits. */
 class ConstantLimitsTest {
     private static final ConstantLimit CPU = new ConstantLimit(10240, ConstantPolicy.NO_EVICT);
     private static final ConstantLimit GPU = new ConstantLimit(2048, ConstantPolicy.NO_EVICT);
@@ -26,7 +26,7 @@ class ConstantLimitsTest {
     }
 
     @Test
-    @DisplayName("M15 a policy is the third part; a kind that is not named is left open")
+    @DisplayName("M15 a policy is the third part; a missing kind has no limit")
     void policy() {
         ConstantLimits limits = ConstantLimits.parse("cpu:10240:COST").limits();
         assertEquals(Optional.of(new ConstantLimit(10240, ConstantPolicy.COST)), limits.of(EngineKind.CPU));
@@ -38,13 +38,13 @@ class ConstantLimitsTest {
     @ParameterizedTest
     @ValueSource(strings = {"cpu", "cpu:", "cpu:-1", "cpu:ten", "cpu:1.5", "cpu:10GB", "cpu:99999999999999999999", "npu:1", "cpu:1:FIFO", "cpu:1:", ":1",
         "cpu:1:LRU:x", "cpu=1", "10240"})
-    @DisplayName("M15 M13 a wrong part is a mistake, told as it was written")
+    @DisplayName("M15 M13 an invalid part is reported as it was written")
     void wrong(String text) {
         assertEquals(new ConstantLimits.Parsed(ConstantLimits.NONE, List.of(text)), ConstantLimits.parse(text));
     }
 
     @Test
-    @DisplayName("M15 M13 of a text that is partly right, the right parts hold and all wrong ones are told")
+    @DisplayName("M15 M13 in a partly valid text, the valid parts apply and all invalid ones are reported")
     void partly() {
         ConstantLimits.Parsed parsed = ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much");
         assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU)), parsed.limits());
@@ -55,7 +55,7 @@ class ConstantLimitsTest {
     }
 
     @Test
-    @DisplayName("M15 each kind comes from the first place that has it")
+    @DisplayName("M15 the limit of each kind is that of the first source with one")
     void orElse() {
         ConstantLimits cpu = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
         ConstantLimits both = new ConstantLimits(Map.of(EngineKind.CPU, GPU, EngineKind.GPU, GPU));
@@ -67,13 +67,13 @@ class ConstantLimitsTest {
     @ParameterizedTest
     @CsvSource({"0, 0", "1, 1048576", "10240, 10737418240", "8796093022207, 9223372036853727232", "8796093022208, 9223372036854775807",
         "9223372036854775807, 9223372036854775807"})
-    @DisplayName("M15 a MB is 1,048,576 bytes; more than a long of bytes is no limit")
+    @DisplayName("M15 a MB is 1,048,576 bytes; a budget beyond a long of bytes is unlimited")
     void bytes(long megabytes, long bytes) {
         assertEquals(bytes, new ConstantLimit(megabytes, ConstantPolicy.LRU).bytes());
     }
 
     @Test
-    @DisplayName("M15 a negative capacity in code is refused, with what is right")
+    @DisplayName("M15 a negative capacity is rejected, with the valid range in the message")
     void negative() {
         IllegalArgumentException refused = assertThrows(IllegalArgumentException.class, () -> new ConstantLimit(-1, ConstantPolicy.LRU));
         assertEquals("The capacity of the constant tensor cache must be 0 MB or more, not -1", refused.getMessage());

@@ -6,11 +6,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one cache should do, written down as plainly as can be: a list of entries, the least recently used first, without threads, memory or
- * speed.
+ * A model of one cache: a list of entries, the least recently used first, without threads, memory
+ * or optimization.
  */
 final class ConstantModel {
-    /** A key that is cached or promised for the cache. */
+    /** A cached or promised key. */
     static final class Entry {
         final ConstantKey<?> key;
         final long bytes;
@@ -32,7 +32,7 @@ final class ConstantModel {
         return entries.stream().filter(entry -> entry.key.equals(key)).findFirst().orElse(null);
     }
 
-    long kept() {
+    long cachedBytes() {
         return entries.stream().filter(entry -> entry.isMade).mapToLong(entry -> entry.bytes).sum();
     }
 
@@ -48,7 +48,7 @@ final class ConstantModel {
         return limit;
     }
 
-    /** A hit. */
+    /** Records a hit. */
     void hit(Entry entry) {
         if (limit.policy() != ConstantPolicy.NO_EVICT) {
             use(entry);
@@ -60,7 +60,10 @@ final class ConstantModel {
         entries.add(entry);
     }
 
-    /** A miss: the entry that stands for the promise, or null where it is for the caller alone. */
+    /**
+     * Records a miss and returns the entry of the promise, or null if the promise is private to the
+     * caller.
+     */
     @Nullable Entry promise(ConstantKey<?> key, long bytes) {
         if (bytes > limit.bytes()) {
             return null;
@@ -77,7 +80,11 @@ final class ConstantModel {
         return entry;
     }
 
-    /** The promise is fulfilled; true if the tensor is kept. */
+    /**
+     * Records the fulfilment of a promise.
+     *
+     * @return true if the tensor is cached
+     */
     boolean fulfil(@Nullable Entry entry, long cost) {
         if (entry == null || !entries.contains(entry)) {
             return false;
@@ -108,14 +115,14 @@ final class ConstantModel {
     }
 
     void change(ConstantLimit newLimit) {
-        if (newLimit.megabytes() < limit.megabytes()) { // none at all is the highest
+        if (newLimit.megabytes() < limit.megabytes()) { // unlimited is the highest
             entries.clear();
         }
         limit = newLimit;
     }
 
     private boolean fits(long bytes) {
-        return kept() + promised() + bytes <= limit.bytes();
+        return cachedBytes() + promised() + bytes <= limit.bytes();
     }
 
     private boolean evictOldest(long bytes) {
@@ -143,9 +150,10 @@ final class ConstantModel {
                 gone.add(cheap);
             }
         });
-        for (Entry dear : List.copyOf(gone).reversed()) { // it may come back where a later one made room enough
-            if (fits(bytes + dear.bytes)) {
-                gone.remove(dear);
+        // It may stay if a later one frees enough.
+        for (Entry expensive : List.copyOf(gone).reversed()) {
+            if (fits(bytes + expensive.bytes)) {
+                gone.remove(expensive);
                 entries.clear();
                 entries.addAll(before);
                 entries.removeAll(gone);

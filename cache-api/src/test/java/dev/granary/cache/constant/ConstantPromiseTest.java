@@ -25,7 +25,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A promise and those who wait for it: fulfilled, failed, closed, forgotten, waited for too long. */
+/** Tests of promises and their waiting threads: fulfilled, failed, closed, abandoned, timed out. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantPromiseTest {
     private static final int WAITERS = 8;
@@ -63,12 +63,12 @@ class ConstantPromiseTest {
         throw new AssertionError("no miss: " + found);
     }
 
-    /** Eight threads that wait for the promised tensor when this returns. */
+    /** Returns lookups of eight threads that wait for the promised tensor. */
     private List<Future<ConstantLookup<Piece>>> waiters() {
         List<Future<ConstantLookup<Piece>>> waiting = new ArrayList<>();
-        Callable<ConstantLookup<Piece>> ask = () -> cache.getOrAdd(key("k"), MEGABYTE);
+        Callable<ConstantLookup<Piece>> lookup = () -> cache.getOrAdd(key("k"), MEGABYTE);
         for (int i = 0; i < WAITERS; i++) {
-            waiting.add(threads.submit(ask));
+            waiting.add(threads.submit(lookup));
         }
         until(() -> cache.waiting(key("k")) == WAITERS);
         return waiting;
@@ -82,25 +82,25 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 one of many has the miss and makes the tensor; the others wait and share it; its bytes are reserved meanwhile")
+    @DisplayName("M15 one of many callers misses and computes the tensor; the others wait and share it; its bytes are reserved meanwhile")
     void fulfilled() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
         assertEquals(0, cache.getSize());
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
-        ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
+        ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
         for (Future<ConstantLookup<Piece>> other : waiting) {
-            try (ConstantHold<Piece> theirs = hit(other)) {
-                assertSame(mine.buffer(), theirs.buffer());
+            try (ConstantHold<Piece> shared = hit(other)) {
+                assertSame(own.buffer(), shared.buffer());
             }
         }
-        mine.close();
+        own.close();
         assertEquals(new ConstantStatistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0), cache.statistics());
     }
 
     @Test
-    @DisplayName("M15 a failure reaches all who wait, nothing is kept, the next one makes it")
+    @DisplayName("M15 a failure reaches all waiting threads, nothing is cached, the next caller computes the tensor")
     void failed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
@@ -113,12 +113,12 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 the maker's own exception comes out of get, also of those who waited: checked, unchecked and Error")
+    @DisplayName("M15 get throws the factory's own exception in all waiting threads: checked, unchecked and Error")
     void failedGet() throws Exception {
         for (Throwable cause : List.of(new IOException("checked"), new IllegalStateException("unchecked"), new StackOverflowError())) {
             ConstantPromise<Piece> promise = promise(cache);
-            Callable<ConstantHold<Piece>> ask = () -> memory.take(cache, "k", 1);
-            Future<ConstantHold<Piece>> other = threads.submit(ask);
+            Callable<ConstantHold<Piece>> lookup = () -> memory.take(cache, "k", 1);
+            Future<ConstantHold<Piece>> other = threads.submit(lookup);
             until(() -> cache.waiting(key("k")) == 1);
             promise.fail(cause);
             assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
@@ -127,35 +127,35 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a maker that fails while another waits: both get its exception, and neither makes it again")
-    void failedMaker() throws Exception {
+    @DisplayName("M15 a factory that fails while another thread waits: both get its exception, and neither repeats it")
+    void failedFactory() throws Exception {
         IOException cause = new IOException("disk");
         Callable<ConstantHold<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
             until(() -> cache.waiting(key("k")) == 1);
             throw cause;
         });
-        Future<ConstantHold<Piece>> maker = threads.submit(make);
+        Future<ConstantHold<Piece>> builder = threads.submit(make);
         until(() -> cache.statistics().promisedBytes() > 0);
-        Callable<ConstantHold<Piece>> ask = () -> memory.take(cache, "k", 1);
-        Future<ConstantHold<Piece>> other = threads.submit(ask);
-        assertSame(cause, assertThrows(ExecutionException.class, maker::get).getCause());
+        Callable<ConstantHold<Piece>> lookup = () -> memory.take(cache, "k", 1);
+        Future<ConstantHold<Piece>> other = threads.submit(lookup);
+        assertSame(cause, assertThrows(ExecutionException.class, builder::get).getCause());
         assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
         assertEquals(0, memory.allocated());
     }
 
     @Test
-    @DisplayName("M15 a promise that is closed unfulfilled: one of those who wait gets the miss, the others go on waiting")
+    @DisplayName("M15 a promise closed unfulfilled: one waiting thread gets the miss, the others continue to wait")
     void closed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
         promise.close();
         promise.close();
-        assertOneMakesIt(waiting);
+        assertOneBuilds(waiting);
     }
 
     @Test
-    @DisplayName("M15 a promise that is forgotten is found by the garbage collector: nobody hangs")
-    void forgotten() throws Exception {
+    @DisplayName("M15 an unreachable promise is abandoned by the garbage collector: no thread hangs")
+    void unreachable() throws Exception {
         Thread forgetful = Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
         forgetful.join();
         List<Future<ConstantLookup<Piece>>> waiting = waiters();
@@ -163,10 +163,10 @@ class ConstantPromiseTest {
             System.gc();
             return waiting.stream().anyMatch(Future::isDone);
         });
-        assertOneMakesIt(waiting);
+        assertOneBuilds(waiting);
     }
 
-    private void assertOneMakesIt(List<Future<ConstantLookup<Piece>>> waiting) throws Exception {
+    private void assertOneBuilds(List<Future<ConstantLookup<Piece>>> waiting) throws Exception {
         until(() -> waiting.stream().anyMatch(Future::isDone));
         Future<ConstantLookup<Piece>> first = waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
         until(() -> cache.waiting(key("k")) == WAITERS - 1);
@@ -181,7 +181,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 an interrupted waiter makes the tensor for itself, is still interrupted, and disturbs nobody")
+    @DisplayName("M15 an interrupted waiter computes the tensor for itself and keeps its status; others are not affected")
     void interrupted() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<String> end = new ArrayList<>();
@@ -201,34 +201,34 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 who has waited longer than the longest wait makes the tensor for itself")
-    void impatient() throws Exception {
+    @DisplayName("M15 a thread that has waited for the maximum wait computes the tensor for itself")
+    void timedOut() throws Exception {
         try (ConstantTensorCaches hasty = new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofNanos(1))) {
-            ConstantTensorCache hurried = hasty.of(EngineKind.GPU, 0);
-            ConstantPromise<Piece> stuck = promise(hurried);
-            threads.submit(() -> memory.use(hurried, "k", 1)).get();
+            ConstantTensorCache shortWait = hasty.of(EngineKind.GPU, 0);
+            ConstantPromise<Piece> stuck = promise(shortWait);
+            threads.submit(() -> memory.use(shortWait, "k", 1)).get();
             assertEquals(1, memory.allocated());
-            assertFalse(hurried.isCached(key("k")));
+            assertFalse(shortWait.isCached(key("k")));
             stuck.close();
         }
     }
 
     @Test
-    @DisplayName("M15 who waits for a tensor that is removed, or whose context ends, before it is made gets it; it is not kept")
+    @DisplayName("M15 a promised tensor that is removed, or whose context is, reaches its waiting threads but is not cached")
     void removedWhileMaking() throws Exception {
         for (Runnable removal : List.<Runnable>of(() -> assertTrue(cache.removeIfExist(key("k"))), () -> cache.removeContext(FakeDeviceMemory.CONTEXT))) {
             ConstantPromise<Piece> promise = promise(cache);
             List<Future<ConstantLookup<Piece>>> waiting = waiters();
             removal.run();
             assertEquals(0, cache.statistics().promisedBytes());
-            ConstantHold<Piece> mine = promise.fulfil(memory.allocate("k", MEGABYTE));
-            Piece piece = mine.buffer();
-            mine.close();
+            ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
+            Piece piece = own.buffer();
+            own.close();
             for (Future<ConstantLookup<Piece>> other : waiting) {
-                try (ConstantHold<Piece> theirs = hit(other)) {
-                    assertSame(piece, theirs.buffer());
+                try (ConstantHold<Piece> shared = hit(other)) {
+                    assertSame(piece, shared.buffer());
                     assertFalse(piece.isFreed());
-                    assertFalse(theirs.isCached());
+                    assertFalse(shared.isCached());
                 }
             }
             assertTrue(piece.isFreed());
@@ -236,7 +236,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 while a removed tensor is still being made, another may make it anew, and that one is kept")
+    @DisplayName("M15 a removed promise does not prevent another computation of the tensor, which is cached")
     void anewWhileMaking() {
         ConstantPromise<Piece> old = promise(cache);
         cache.removeIfExist(key("k"));
@@ -250,7 +250,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promise ends once: what is fulfilled afterwards is refused and stays the caller's")
+    @DisplayName("M15 a promise ends once: a later tensor is rejected and stays the caller's")
     void endsOnce() {
         ConstantPromise<Piece> promise = promise(cache);
         promise.close();
@@ -267,7 +267,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 the thread that has promised a tensor and asks for it is told so instead of hanging; another thread may fulfil it")
+    @DisplayName("M15 a lookup of a tensor promised by the same thread fails instead of hanging; another thread may fulfil it")
     void ownPromise() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertThrows(IllegalStateException.class, () -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
@@ -277,7 +277,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 full: everybody gets a promise of his own, nobody waits for one that is not for the cache")
+    @DisplayName("M15 full: each caller gets a private promise, none waits")
     void full() throws Exception {
         caches.setCapacity(EngineKind.GPU, 0);
         ConstantPromise<Piece> first = promise(cache);
@@ -289,7 +289,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 two promises never take more than the budget together")
+    @DisplayName("M15 two promises together never exceed the budget")
     void reserved() {
         caches.setCapacity(EngineKind.GPU, 3);
         ConstantPromise<Piece> first = promise(cache);

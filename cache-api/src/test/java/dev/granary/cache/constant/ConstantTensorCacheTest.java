@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** One device's cache: what it keeps, by which key, and who owns it. */
+/** Tests of one device's cache: its content, keys and ownership. */
 class ConstantTensorCacheTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
@@ -29,30 +29,30 @@ class ConstantTensorCacheTest {
         assertEquals(0, cache.statistics().promisedBytes());
     }
 
-    private static ConstantHold<Piece> unmade(ConstantTensorCache cache, Object key, long megabytes) {
+    private static ConstantHold<Piece> uncached(ConstantTensorCache cache, Object key, long megabytes) {
         return cache.get(key(key), megabytes * MEGABYTE, () -> {
             throw new AssertionError("made again: " + key);
         });
     }
 
     @Test
-    @DisplayName("M15 5 MB: 1 + 2 are stored, 3 is refused, and the stored ones still hit")
+    @DisplayName("M15 5 MB: 1 + 2 are cached, 3 is not, and the cached ones still hit")
     void full() {
         caches.setCapacity(EngineKind.GPU, 5);
         memory.use(cache, "one", 1);
         memory.use(cache, "two", 2);
         assertEquals(3 * MEGABYTE, cache.getSize());
         memory.use(cache, "three", 3);
-        assertEquals(3 * MEGABYTE, cache.getSize(), "3 does not fit, and is not kept");
+        assertEquals(3 * MEGABYTE, cache.getSize(), "3 does not fit, and is not cached");
         assertEquals(2, memory.live(), "its memory is freed with its user");
-        unmade(cache, "one", 1).close();
-        unmade(cache, "two", 2).close();
+        uncached(cache, "one", 1).close();
+        uncached(cache, "two", 2).close();
         memory.use(cache, "three", 3);
         assertEquals(new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
     }
 
     @Test
-    @DisplayName("M15 a tensor that fills the budget to the last byte is kept; one byte more is not")
+    @DisplayName("M15 a tensor that fills the budget to the last byte is cached; one byte more is not")
     void exact() {
         caches.setCapacity(EngineKind.GPU, 5);
         memory.use(cache, "two", 2);
@@ -63,7 +63,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 infinite by default: nothing is refused")
+    @DisplayName("M15 unlimited by default: everything is cached")
     void unlimited() {
         assertEquals(ConstantLimit.UNLIMITED, cache.getCapacity());
         for (int i = 0; i < 50; i++) {
@@ -74,7 +74,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 capacity 0: nothing is kept, every caller makes its own")
+    @DisplayName("M15 capacity 0: nothing is cached, every caller computes its own tensor")
     void disabled() {
         caches.setCapacity(EngineKind.GPU, 0);
         try (ConstantHold<Piece> first = memory.take(cache, "k", 1); ConstantHold<Piece> second = memory.take(cache, "k", 1)) {
@@ -86,7 +86,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 back-end ids never collide: one key of two back-ends, equal hashes, are two tensors")
+    @DisplayName("M15 back-end ids never collide: one key of two back-ends with equal hashes denotes two tensors")
     void backends() {
         record Colliding(String name) {
             @Override
@@ -111,7 +111,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 one budget for all back-ends of a device: who limits it need not know which of them run")
+    @DisplayName("M15 all back-ends of a device share one budget")
     void oneBudget() {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
@@ -122,7 +122,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 same device, another context: not shared; one context is removed without the other")
+    @DisplayName("M15 contexts of one device do not share tensors; one is removed without the other")
     void contexts() {
         ConstantKey<Piece> here = new ConstantKey<>(Piece.class, "test", "here", "k");
         ConstantKey<Piece> there = new ConstantKey<>(Piece.class, "test", "there", "k");
@@ -139,14 +139,14 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a removed tensor lives until its last user lets go, then it is freed once; who closes twice changes nothing")
+    @DisplayName("M15 a removed tensor is freed once, after its last hold is closed; a second close has no effect")
     void coOwned() {
         ConstantHold<Piece> first = memory.take(cache, "k", 1);
-        ConstantHold<Piece> second = unmade(cache, "k", 1);
+        ConstantHold<Piece> second = uncached(cache, "k", 1);
         Piece piece = first.buffer();
         assertSame(piece, second.buffer());
         assertTrue(cache.removeIfExist(key("k")));
-        assertFalse(cache.removeIfExist(key("k")), "it is gone");
+        assertFalse(cache.removeIfExist(key("k")), "already removed");
         first.close();
         first.close();
         assertFalse(piece.isFreed());
@@ -157,7 +157,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a cached tensor without users stays; flushed, it is freed at once")
+    @DisplayName("M15 a cached tensor without users stays; a flush frees it at once")
     void cachedWithoutUsers() {
         memory.use(cache, "k", 1);
         assertEquals(1, memory.live());
@@ -166,7 +166,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a removed tensor is made again; its old users keep the old one")
+    @DisplayName("M15 a removed tensor is computed again; its old holds stay valid")
     void madeAgain() {
         try (ConstantHold<Piece> old = memory.take(cache, "k", 1)) {
             cache.removeIfExist(key("k"));
@@ -180,7 +180,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a maker that fails, checked, unchecked or null: the caller hears it, nothing is kept or reserved, the next one makes it")
+    @DisplayName("M15 a factory that fails, checked, unchecked or by null: the caller gets the exception, nothing is cached or reserved, the next one computes")
     void failures() {
         caches.setCapacity(EngineKind.GPU, 1);
         IOException checked = new IOException("disk");
@@ -203,37 +203,37 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a constant made from other constants; one that needs itself is an error and no hang")
+    @DisplayName("M15 a constant may be computed from others; one that needs itself is an error, not a deadlock")
     void nested() {
         cache.get(key("folded"), MEGABYTE, () -> {
             try (ConstantHold<Piece> part = cache.get(key("part"), 1, () -> memory.allocate("part", 1))) {
                 return memory.allocate("folded " + part.buffer().content, MEGABYTE);
             }
         }).close();
-        try (ConstantHold<Piece> folded = unmade(cache, "folded", 1)) {
+        try (ConstantHold<Piece> folded = uncached(cache, "folded", 1)) {
             assertEquals("folded part", folded.buffer().content);
         }
-        assertThrows(IllegalStateException.class, () -> cache.get(key("circle"), 1, () ->
-                cache.get(key("circle"), 1, () -> memory.allocate("circle", 1)).buffer()));
-        assertFalse(cache.isCached(key("circle")));
+        assertThrows(IllegalStateException.class, () -> cache.get(key("cycle"), 1, () ->
+                cache.get(key("cycle"), 1, () -> memory.allocate("cycle", 1)).buffer()));
+        assertFalse(cache.isCached(key("cycle")));
     }
 
     @Test
-    @DisplayName("A size that is not positive is refused")
+    @DisplayName("A size that is not positive is rejected")
     void sizes() {
         assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k"), 0));
         assertThrows(IllegalArgumentException.class, () -> cache.getOrAdd(key("k"), -1));
     }
 
     @Test
-    @DisplayName("M15 closed caches keep nothing more, and what users hold stays theirs")
+    @DisplayName("M15 closed caches cache nothing more, and open holds stay valid")
     void closed() {
         ConstantHold<Piece> held = memory.take(cache, "k", 1);
         caches.close();
         assertFalse(held.buffer().isFreed());
         assertFalse(held.isCached());
         memory.use(cache, "k", 1);
-        memory.use(caches.of(EngineKind.CPU, 0), "k", 1); // a cache that is made only now
+        memory.use(caches.of(EngineKind.CPU, 0), "k", 1); // a cache created after the close
         assertEquals(0, caches.statistics().bytes());
         held.close();
         assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 1));

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Limits for kinds and devices, and what setting them does to what is cached. */
+/** Tests of limits for kinds and devices, and their effects on cached tensors. */
 class ConstantTensorCachesTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
     private ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
@@ -40,7 +40,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 each kind and each device has a cache of its own, the same for all who ask")
+    @DisplayName("M15 each device of each kind has its own cache, the same for all callers")
     void dedicated() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         assertSame(cache, caches.of(EngineKind.GPU, 0));
@@ -51,7 +51,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the budget of a kind is each device's own, not one for all of them together")
+    @DisplayName("M15 the budget of a kind applies to each device separately")
     void eachDevice() {
         caches.setCapacity(EngineKind.GPU, 1);
         assertTrue(isFilled(filled(EngineKind.GPU, 0)));
@@ -61,7 +61,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the first number that is set flushes, high as it may be")
+    @DisplayName("M15 the first limit flushes, however high")
     void firstSetting() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         ConstantTensorCache other = filled(EngineKind.CPU, 0);
@@ -71,7 +71,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 raising does not flush, the same number again does not, lowering does: completely, though all would fit")
+    @DisplayName("M15 a higher or equal limit does not flush, a lower one does: completely, even if all would fit")
     void raisingAndLowering() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -82,7 +82,7 @@ class ConstantTensorCachesTest {
         caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
         assertTrue(isFilled(cache));
         caches.setCapacity(EngineKind.GPU, 1L << 40);
-        assertFalse(isFilled(cache), "a number is lower than no limit");
+        assertFalse(isFilled(cache), "any limit is lower than unlimited");
         filled(EngineKind.GPU, 0);
         caches.setCapacity(EngineKind.GPU, 4);
         assertEquals(0, cache.getSize());
@@ -91,7 +91,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 setting no limit where there was none flushes nothing; the first number afterwards does")
+    @DisplayName("M15 setting unlimited again does not flush; the first limit afterwards does")
     void unlimitedFirst() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
@@ -101,7 +101,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 0 clears and disables; a number above 0 enables again")
+    @DisplayName("M15 0 clears and disables; a higher limit enables again")
     void zero() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -114,7 +114,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 what was configured counts as set, and code wins over it: a higher number in code flushes nothing, a lower one does")
+    @DisplayName("M15 a configured limit counts as the first, and code overrides it: a higher limit in code does not flush, a lower one does")
     void configured() {
         caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -128,7 +128,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 another policy for the same number flushes nothing and holds for what comes")
+    @DisplayName("M15 another policy with the same limit does not flush and applies to later tensors")
     void policyAlone() {
         caches.setCapacity(EngineKind.GPU, 1);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -140,7 +140,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a device may have a capacity of its own, set before or after its first use; the others keep the kind's")
+    @DisplayName("M15 a device may have its own capacity, set before or after its first use; the others keep the kind's")
     void ofDevice() {
         caches.setCapacity(EngineKind.GPU, 5);
         caches.setCapacity(EngineKind.GPU, 1, 0);
@@ -160,7 +160,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 of a limit for the kind and one for the device, the last one holds")
+    @DisplayName("M15 of a limit for the kind and one for the device, the one set last applies")
     void lastOne() {
         caches.setCapacity(EngineKind.GPU, 0, 7);
         caches.setCapacity(EngineKind.GPU, 5);
@@ -174,7 +174,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a capacity set before the device is used is no first setting any more: raising it then flushes nothing")
+    @DisplayName("M15 a capacity set before the first use counts as the first limit: raising it later does not flush")
     void setBeforeUse() {
         caches.setCapacity(EngineKind.GPU, 0, 5);
         caches.setCapacity(EngineKind.CPU, 5);
@@ -187,7 +187,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a flush reaches what is being made: those who wait get it, it is not kept")
+    @DisplayName("M15 a flush affects promised tensors: waiting threads get them, but they are not cached")
     void flushWhileMaking() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
@@ -200,7 +200,7 @@ class ConstantTensorCachesTest {
             assertFalse(made.buffer().isFreed());
         }
         assertEquals(0, memory.live());
-        assertTrue(isFilled(filled(EngineKind.GPU, 0)), "the next one is kept");
+        assertTrue(isFilled(filled(EngineKind.GPU, 0)), "the next one is cached");
     }
 
     @Test
@@ -219,7 +219,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("A device's index and a capacity that are negative are refused")
+    @DisplayName("A negative index of a device and a negative capacity are rejected")
     void negative() {
         assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
         assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Many threads at one cache. */
+/** Concurrency tests of one cache. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantThreadsTest {
     private static final int THREADS = 6;
@@ -46,15 +46,15 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName("M15 1,000 threads on one absent key: one makes it, all share it, it is freed once")
+    @DisplayName("M15 1,000 threads on one absent key: one computes it, all share it, it is freed once")
     void thousand() throws Exception {
         AtomicInteger makings = new AtomicInteger();
-        Callable<ConstantHold<Piece>> ask = () -> cache.get(key("k"), MEGABYTE, () -> {
+        Callable<ConstantHold<Piece>> lookup = () -> cache.get(key("k"), MEGABYTE, () -> {
             makings.incrementAndGet();
             ConstantPromiseTest.until(() -> cache.waiting(key("k")) >= 500);
             return memory.allocate("k", MEGABYTE);
         });
-        List<ConstantHold<Piece>> all = together(Collections.nCopies(1000, ask));
+        List<ConstantHold<Piece>> all = together(Collections.nCopies(1000, lookup));
         assertEquals(1, makings.get());
         assertEquals(1, all.stream().map(ConstantHold::buffer).distinct().count());
         assertEquals(999, cache.statistics().reused());
@@ -66,18 +66,18 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName("M15 threads that look up, hold, remove, resize and flush at random: never freed in use, never beyond the budget, no leak")
+    @DisplayName("M15 random lookups, holds, removals, resizes and flushes: never freed in use, never beyond the budget, no leak")
     void random() throws Exception {
         caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
         SplittableRandom seeds = TestSeed.random(getClass().getName());
-        AtomicInteger toldOff = new AtomicInteger();
+        AtomicInteger notified = new AtomicInteger();
         ConcurrentLinkedQueue<ConstantHold<Piece>> holders = new ConcurrentLinkedQueue<>();
         List<Callable<Boolean>> work = new ArrayList<>();
         for (int t = 0; t < THREADS; t++) {
             SplittableRandom random = seeds.split();
             work.add(() -> {
                 for (int step = 0; step < STEPS; step++) {
-                    step(random, holders, toldOff);
+                    step(random, holders, notified);
                 }
                 return true;
             });
@@ -86,15 +86,15 @@ class ConstantThreadsTest {
         holders.forEach(ConstantHold::close);
         ConstantStatistics end = cache.statistics();
         assertEquals(0, end.promisedBytes());
-        assertEquals(memory.liveBytes(), end.bytes(), "what is cached, and nothing else, is alive");
+        assertEquals(memory.liveBytes(), end.bytes(), "exactly the cached tensors are alive");
         assertEquals(memory.live(), end.tensors());
         assertEquals(memory.allocated(), end.made());
-        assertTrue(end.reused() > 1000 && end.evicted() > 100 && toldOff.get() > 100, () -> end + " " + toldOff);
+        assertTrue(end.reused() > 1000 && end.evicted() > 100 && notified.get() > 100, () -> end + " " + notified);
         caches.close();
         memory.assertAllFreed();
     }
 
-    private void step(SplittableRandom random, ConcurrentLinkedQueue<ConstantHold<Piece>> holders, AtomicInteger toldOff) {
+    private void step(SplittableRandom random, ConcurrentLinkedQueue<ConstantHold<Piece>> holders, AtomicInteger notified) {
         int number = random.nextInt(KEYS);
         long bytes = number % LARGEST + 1;
         switch (random.nextInt(400)) {
@@ -130,13 +130,14 @@ class ConstantThreadsTest {
         assertEquals(number, constant.buffer().content);
         assertFalse(constant.buffer().isFreed());
         ConstantStatistics statistics = cache.statistics();
-        assertTrue(statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString); // none of the limits is higher
+        // None of the limits is higher.
+        assertTrue(statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString);
         switch (random.nextInt(3)) {
             case 0 -> constant.close();
             case 1 -> holders.add(constant);
             default -> constant.onEviction(() -> {
                 assertFalse(constant.buffer().isFreed());
-                toldOff.incrementAndGet();
+                notified.incrementAndGet();
                 constant.close();
             });
         }

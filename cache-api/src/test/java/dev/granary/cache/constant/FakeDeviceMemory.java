@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A device's memory, as far as the cache can tell: hands out pieces, and counts which were freed and which were freed twice. */
+/** A fake device memory that counts allocated, freed and doubly freed pieces. */
 final class FakeDeviceMemory {
     static final long MEGABYTE = 1L << 20;
     static final Object CONTEXT = "context";
@@ -51,7 +51,7 @@ final class FakeDeviceMemory {
         return allocated.get();
     }
 
-    /** How many pieces are in use. */
+    /** Returns the number of pieces in use. */
     int live() {
         return allocated.get() - freed.get();
     }
@@ -60,7 +60,7 @@ final class FakeDeviceMemory {
         return liveBytes.get();
     }
 
-    /** Everything was freed, and once. */
+    /** Checks that every piece was freed exactly once. */
     void assertAllFreed() {
         assertEquals(0, freedTwice.get(), "freed twice");
         assertEquals(0, live(), "not freed");
@@ -75,12 +75,14 @@ final class FakeDeviceMemory {
         return new ConstantKey<>(Piece.class, "test", CONTEXT, key);
     }
 
-    /** Gets a tensor of that many megabytes, its content its key, and lets go of it. */
+    /**
+     * Gets a tensor of {@code megabytes} megabytes whose content is its key, and closes the hold.
+     */
     void use(ConstantTensorCache cache, Object key, long megabytes) {
         take(cache, key, megabytes).close();
     }
 
-    /** Gets a tensor of that many megabytes, its content its key. */
+    /** Gets a tensor of {@code megabytes} megabytes whose content is its key. */
     ConstantHold<Piece> take(ConstantTensorCache cache, Object key, long megabytes) {
         return cache.get(key(key), megabytes * MEGABYTE, () -> allocate(key, megabytes * MEGABYTE));
     }

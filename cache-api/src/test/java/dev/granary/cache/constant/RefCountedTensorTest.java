@@ -8,16 +8,16 @@ import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** The owners of one tensor. */
+/** Tests of the ownership of one tensor. */
 class RefCountedTensorTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
 
     @Test
-    @DisplayName("M15 who comes to a tensor just after its last owner has let go gets nothing, and does not bring it back")
+    @DisplayName("M15 opening a tensor just after its last release returns null and does not revive it")
     void tooLate() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
-        ConstantHold<Piece> first = tensor.handOver();
+        ConstantHold<Piece> first = tensor.countedHold();
         ConstantHold<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
         first.close();
         second.close();
@@ -27,14 +27,14 @@ class RefCountedTensorTest {
     }
 
     @Test
-    @DisplayName("M15 the cache is an owner: a tensor that it has stays without users, until it leaves")
+    @DisplayName("M15 the cache is an owner: a cached tensor without users stays until it is removed")
     void cacheOwns() {
         RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);
-        tensor.handOver().close();
+        tensor.countedHold().close();
         assertEquals(1, memory.live());
         tensor.uncache();
-        tensor.leave();
+        tensor.notifyAndRelease();
         memory.assertAllFreed();
     }
 }

@@ -22,7 +22,7 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 import org.junit.platform.testkit.engine.Event;
 import org.junit.platform.testkit.engine.Events;
 
-/** The contract suite finds broken stores: it is run on stores that are broken on purpose, and must fail where they are. */
+/** Mutation tests of the contract suite: it must fail on stores with deliberate defects. */
 class ContractMutationTest {
     private static Events run(Class<? extends PersistentCacheContract> suite) {
         return EngineTestKit.engine("junit-jupiter").selectors(selectClass(suite)).execute().testEvents();
@@ -49,18 +49,18 @@ class ContractMutationTest {
     }
 
     @Test
-    @DisplayName("the suite fails on a store that forgets on close")
+    @DisplayName("the suite fails on a store that loses its entries on close")
     void forgetful() {
         assertEquals(Set.of("twoOpenings"), failed(ForgetfulStore.class));
     }
 
     @Test
-    @DisplayName("the suite fails on a store that throws for what is absent")
+    @DisplayName("the suite fails on a store that throws if an entry is absent")
     void throwing() {
         assertTrue(failed(ThrowingStore.class).containsAll(List.of("absent", "threads")));
     }
 
-    /** A store that passes everything on. */
+    /** A store that delegates all calls. */
     private static class Forwarding implements PersistentCache {
         private final Supplier<InMemoryCache> store;
 

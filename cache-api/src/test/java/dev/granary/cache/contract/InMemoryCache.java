@@ -16,13 +16,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** A store in memory, for tests of what uses stores: keeps entries in the entry format, so that a test can damage them. Thread-safe. */
+/**
+ * An in-memory {@link PersistentCache} for tests. It stores entries in the entry format, so that a
+ * test can damage them. Thread-safe.
+ */
 public final class InMemoryCache implements PersistentCache {
-    /** What becomes of an entry whose id is there with other content. */
+    /** The treatment of an entry whose id is present with different content. */
     public enum OtherContent {
-        /** The first stays, the second is divergent: as a bucket does. */
+        /** The first entry stays and the second is divergent, as in a bucket. */
         KEEP_FIRST,
-        /** The second replaces the first: as a directory does. */
+        /** The second entry replaces the first, as in a directory. */
         REPLACE
     }
 
@@ -30,7 +33,7 @@ public final class InMemoryCache implements PersistentCache {
     private final ConcurrentHashMap<Sha256, byte[]> stored;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** An empty store. */
+    /** Creates an empty store. */
     public InMemoryCache(OtherContent otherContent) {
         this(otherContent, new ConcurrentHashMap<>());
     }
@@ -40,23 +43,23 @@ public final class InMemoryCache implements PersistentCache {
         this.stored = stored;
     }
 
-    /** The same store, opened once more. */
+    /** Opens the same store again. */
     public InMemoryCache reopened() {
         return new InMemoryCache(otherContent, stored);
     }
 
-    /** How many entries are there, sound or not. */
+    /** Returns the number of entries, sound or damaged. */
     public int size() {
         return stored.size();
     }
 
-    /** The bytes under the name of {@code id}, a copy, or null. */
+    /** Returns a copy of the bytes stored for {@code id}, or null. */
     public byte @Nullable [] bytes(Id id) {
         byte[] bytes = stored.get(id.hash());
         return bytes == null ? null : bytes.clone();
     }
 
-    /** Puts any bytes under the name of {@code id}, past all checks. */
+    /** Stores any bytes for {@code id} without checks. */
     public void plant(Id id, byte[] bytes) {
         stored.put(id.hash(), bytes.clone());
     }
@@ -74,11 +77,11 @@ public final class InMemoryCache implements PersistentCache {
         byte[] bytes = EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.NONE);
         StoreResult[] result = {new StoreResult.Stored(bytes.length)};
         stored.compute(entry.id().hash(), (_, present) -> {
-            Sha256 there = present == null ? null : contentOf(entry.id(), present);
-            if (there == null) {
+            Sha256 presentHash = present == null ? null : contentOf(entry.id(), present);
+            if (presentHash == null) {
                 return bytes;
             }
-            if (there.equals(entry.contentHash())) {
+            if (presentHash.equals(entry.contentHash())) {
                 result[0] = StoreResult.DUPLICATE;
                 return present;
             }
@@ -105,7 +108,10 @@ public final class InMemoryCache implements PersistentCache {
         closed.set(true);
     }
 
-    /** The content hash of a sound entry of {@code id}; null for anything else, which the next store replaces. */
+    /**
+     * Returns the content hash of a sound entry of {@code id}, or null for anything else, which the
+     * next store replaces.
+     */
     private static @Nullable Sha256 contentOf(Id id, byte[] bytes) {
         LoadResult read = EntryFormat.decode(MemorySegment.ofArray(bytes), id, VerificationLevel.CONTENT_HASH);
         return read instanceof LoadResult.Hit hit ? hit.entry().contentHash() : null;

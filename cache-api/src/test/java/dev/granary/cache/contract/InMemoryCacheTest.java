@@ -16,12 +16,12 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
-/** The contract suite on the store of the tests, and what that store adds. */
+/** The contract suite applied to the in-memory store, and tests of its additions. */
 class InMemoryCacheTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
 
     @Nested
-    @DisplayName("a store that keeps the first")
+    @DisplayName("a store that keeps the first entry")
     class KeepFirst extends PersistentCacheContract {
         private final InMemoryCache store = new InMemoryCache(OtherContent.KEEP_FIRST);
 
@@ -32,7 +32,7 @@ class InMemoryCacheTest {
     }
 
     @Nested
-    @DisplayName("a store that replaces")
+    @DisplayName("a store that replaces entries")
     class Replace extends PersistentCacheContract {
         private final InMemoryCache store = new InMemoryCache(OtherContent.REPLACE);
 
@@ -43,7 +43,7 @@ class InMemoryCacheTest {
     }
 
     @Test
-    @DisplayName("D6, D10 planted damage is a miss, discard leaves it, and the next store heals it")
+    @DisplayName("D6, D10 damage is a miss, discard does not remove it, and the next store replaces it")
     void heals() {
         for (OtherContent otherContent : OtherContent.values()) {
             try (InMemoryCache store = new InMemoryCache(otherContent)) {

@@ -27,29 +27,33 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every {@link PersistentCache} must do. Extend it, say how to open the store, and run it.
+ * The contract of every {@link PersistentCache}, as a test suite. Subclasses implement
+ * {@link #openCache}.
  *
- * <p>The store must hold at least 64 MiB, so that nothing is evicted here.
+ * <p>The store must have a capacity of at least 64 MiB, so that nothing is evicted here.
  */
 public abstract class PersistentCacheContract {
     private final List<PersistentCache> opened = new ArrayList<>();
 
-    /** Material for the tests. */
+    /** The entries of the tests. */
     protected final TestEntries entries = new TestEntries(getClass().getName());
 
     private @Nullable PersistentCache first;
 
-    /** Opens the one store of the running test. Called more than once it opens the same store again, beside the first. */
+    /**
+     * Opens the store of the running test. Further calls open the same store again, beside the
+     * first.
+     */
     protected abstract PersistentCache openCache() throws Exception;
 
-    /** Opens the store once more; it is closed after the test. */
+    /** Opens the store again; it is closed after the test. */
     protected final PersistentCache openAnother() throws Exception {
         PersistentCache another = openCache();
         opened.add(another);
         return another;
     }
 
-    /** The store under test, opened. */
+    /** Returns the opened store under test. */
     protected final PersistentCache cache() {
         return Objects.requireNonNull(first);
     }
@@ -65,13 +69,13 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D1 what was never stored is absent")
+    @DisplayName("D1 an entry that was never stored is absent")
     void absent() {
         assertInstanceOf(LoadResult.Absent.class, cache().load(entries.id()));
     }
 
     @Test
-    @DisplayName("D1 an entry comes back as it was stored, from one byte to megabytes, one binary or many")
+    @DisplayName("D1 an entry is loaded as it was stored, from one byte to megabytes, with one or many binaries")
     void roundTrip() {
         for (int size : new int[] {1, 2, 63, 4096, 65_537, 3_000_000}) {
             Entry entry = entries.entry(size);
@@ -85,7 +89,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D1 metadata and compile time come back")
+    @DisplayName("D1 metadata and compile time are loaded as stored")
     void metadata() {
         Entry entry = entries.entry(100);
         cache().store(entry);
@@ -105,7 +109,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D21 several entries are stored as each would be alone: the new ones, those that are there, and one that is there twice")
+    @DisplayName("D21 several entries are stored like single ones: new, present and repeated ones")
     void several() {
         List<Entry> all = IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
         assertInstanceOf(StoreResult.Stored.class, cache().store(all.get(70)));
@@ -122,7 +126,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("R22 other content under the same id: one of the two as a whole, as the answer says")
+    @DisplayName("R22 two contents of one id: one of them is stored whole, as the result states")
     void otherContent() {
         Id id = entries.id();
         Entry first = entries.entry(id, 1000);
@@ -136,7 +140,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D2 a second opening of the store sees each write at once, and close loses nothing")
+    @DisplayName("D2 a second opening of the store sees each write immediately, and close loses nothing")
     void twoOpenings() throws Exception {
         PersistentCache other = openAnother();
         Entry entry = entries.entry(5000);
@@ -147,20 +151,20 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D10 discard drops the content that was read, and never its newer replacement")
+    @DisplayName("D10 discard removes the loaded content, and never its newer replacement")
     void discardIsExact() {
         Entry entry = entries.entry(500);
         cache().store(entry);
         Entry loaded = hit(cache().load(entry.id()));
-        cache().discard(entries.entry(entry.id(), 600)); // another content: nothing happens
+        cache().discard(entries.entry(entry.id(), 600)); // different content: no effect
         assertHit(entry, cache().load(entry.id()));
         cache().discard(loaded);
         LoadResult after = cache().load(entry.id());
-        assertTrue(after instanceof LoadResult.Absent || after instanceof LoadResult.Hit, "dropped, or declined: " + after);
+        assertTrue(after instanceof LoadResult.Absent || after instanceof LoadResult.Hit, "removed, or declined: " + after);
     }
 
     @Test
-    @DisplayName("K15 ids of many KiB work")
+    @DisplayName("K15 ids of many KiB are supported")
     void largeIds() {
         Entry entry = TestEntries.entry(TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
         assertInstanceOf(StoreResult.Stored.class, cache().store(entry));
@@ -168,7 +172,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D5 many threads store and load at once: a hit is always whole and right")
+    @DisplayName("D5 concurrent stores and loads: every hit is complete and correct")
     void threads() throws Exception {
         PersistentCache other = openAnother();
         List<Entry> all = new ArrayList<>();
@@ -178,17 +182,17 @@ public abstract class PersistentCacheContract {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Callable<Void>> work = new ArrayList<>();
             for (int t = 0; t < 8; t++) {
-                PersistentCache mine = t % 2 == 0 ? cache() : other;
+                PersistentCache own = t % 2 == 0 ? cache() : other;
                 int first = t;
                 work.add(() -> {
                     for (int i = 0; i < all.size(); i++) {
                         Entry entry = all.get((first * 3 + i) % all.size());
-                        if (mine.load(entry.id()) instanceof LoadResult.Hit hit) {
+                        if (own.load(entry.id()) instanceof LoadResult.Hit hit) {
                             assertEquals(entry.binaries(), hit.entry().binaries());
                         }
-                        StoreResult stored = mine.store(entry);
+                        StoreResult stored = own.store(entry);
                         assertTrue(stored instanceof StoreResult.Stored || stored instanceof StoreResult.Duplicate, stored::toString);
-                        assertHit(entry, mine.load(entry.id()));
+                        assertHit(entry, own.load(entry.id()));
                     }
                     return null;
                 });
@@ -202,7 +206,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("closed twice is closed; a call after that is a programming error")
+    @DisplayName("close is idempotent; a later call is a programming error")
     void closed() {
         cache().close();
         cache().close();
@@ -210,7 +214,7 @@ public abstract class PersistentCacheContract {
         assertThrows(IllegalStateException.class, () -> cache().store(entries.entry(1)));
     }
 
-    /** The entry of a hit; fails for any miss. */
+    /** Returns the entry of a hit; fails for any miss. */
     public static Entry hit(LoadResult result) {
         return assertInstanceOf(LoadResult.Hit.class, result, result::toString).entry();
     }

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The bytes of an entry as they lie in a file of a store, raw and at a multiple of 64 bytes, to be damaged there. */
+/**
+ * The bytes of an entry in a file of a store, raw and at a multiple of 64 bytes, for tests that
+ * damage them.
+ */
 public final class StoredEntry {
     private static final int UNIT = 64;
 
@@ -30,7 +33,7 @@ public final class StoredEntry {
         this.bytes = bytes;
     }
 
-    /** The entries in all files below a directory; of several with one id the last. */
+    /** Returns the entries in all files below a directory; of several with one id the last. */
     public static List<StoredEntry> in(Path directory) throws IOException {
         Map<Id, StoredEntry> newest = new LinkedHashMap<>();
         try (Stream<Path> segments = Files.walk(directory)) {
@@ -52,12 +55,12 @@ public final class StoredEntry {
         return new ArrayList<>(newest.values());
     }
 
-    /** The entry as stored. */
+    /** Returns the stored bytes. */
     public byte[] bytes() {
         return bytes.clone();
     }
 
-    /** Puts other bytes in the entry's place; what they leave of it becomes zero. */
+    /** Overwrites the entry with other bytes, padded with zeros. */
     public void overwrite(byte[] other) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(Arrays.copyOf(other, (bytes.length + UNIT - 1) / UNIT * UNIT)), offset);

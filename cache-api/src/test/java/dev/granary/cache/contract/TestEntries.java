@@ -14,15 +14,15 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.zip.CRC32C;
 
-/** Makes entries for tests: distinct ids, binaries of wanted sizes. */
+/** A generator of test entries with distinct ids and binaries of given sizes. */
 public final class TestEntries {
-    /** A target that no driver has. */
+    /** A target of no real driver. */
     public static final Target TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.3");
 
-    /** Another one. */
+    /** Another target. */
     public static final Target OTHER_TARGET = new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
 
-    private static final int VERSION = 8; // places in the header of the entry format, version 1
+    private static final int VERSION = 8; // offsets in the header of entry format 1
     private static final int SECTIONS = 12;
     private static final int TABLE = 80;
     private static final int ROW_BYTES = 24;
@@ -30,39 +30,42 @@ public final class TestEntries {
     private final SplittableRandom random;
     private int count;
 
-    /** A generator named after the test that uses it. */
+    /** Creates a generator named after the test that uses it. */
     public TestEntries(String name) {
         this.random = TestSeed.random(name);
     }
 
-    /** An id that this generator gave nobody before. */
+    /** Returns an id that this generator has not returned before. */
     public Id id() {
         return id("kernel-" + count++ + "-" + random.nextLong());
     }
 
-    /** The id of that name. */
+    /** Returns the id of a name. */
     public static Id id(String name) {
         return Id.builder(TARGET).field("test", name).build();
     }
 
-    /** A new id with one binary of {@code bytes} random bytes. */
+    /** Returns an entry of a new id with one binary of {@code bytes} random bytes. */
     public Entry entry(int bytes) {
         return entry(id(), bytes);
     }
 
-    /** An entry of {@code id} with one binary of {@code bytes} random bytes. */
+    /** Returns an entry of {@code id} with one binary of {@code bytes} random bytes. */
     public Entry entry(Id id, int bytes) {
         return entry(id, KernelBinaries.of(bytes(bytes)));
     }
 
-    /** An entry of {@code id} with these binaries. */
+    /** Returns an entry of {@code id} with these binaries. */
     public static Entry entry(Id id, KernelBinaries binaries) {
         return Entry.of(id, binaries, Duration.ofMillis(250),
                 new EntryMetadata("test", "test-producer", Instant.ofEpochSecond(1_700_000_000), List.of("k"), List.of(), "a test kernel"));
     }
 
-    /** Makes the encoded entry that begins at {@code start} one that a later version wrote, with a checksum that fits. */
-    public static void makeLater(byte[] bytes, int start) {
+    /**
+     * Changes the encoded entry at {@code start} to a later format version, with a matching
+     * checksum.
+     */
+    public static void setLaterVersion(byte[] bytes, int start) {
         ByteBuffer header = ByteBuffer.wrap(bytes, start, bytes.length - start).slice();
         header.putShort(VERSION, (short) 99);
         int covered = TABLE + (header.getShort(SECTIONS) & 0xffff) * ROW_BYTES;
@@ -71,14 +74,14 @@ public final class TestEntries {
         header.putInt(covered, (int) crc.getValue());
     }
 
-    /** Random bytes. */
+    /** Returns random bytes. */
     public byte[] bytes(int length) {
         byte[] bytes = new byte[length];
         random.nextBytes(bytes);
         return bytes;
     }
 
-    /** Bytes that compress well. */
+    /** Returns bytes that compress well. */
     public static byte[] compressible(int length) {
         byte[] bytes = new byte[length];
         for (int i = 0; i < length; i++) {
@@ -87,7 +90,7 @@ public final class TestEntries {
         return bytes;
     }
 
-    /** The generator behind this. */
+    /** Returns the underlying random generator. */
     public SplittableRandom random() {
         return random;
     }

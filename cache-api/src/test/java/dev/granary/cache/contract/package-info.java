@@ -1,4 +1,7 @@
-/** The contract suites of the plugs, and the material they work with; other modules and other projects run them from the test jar. */
+/**
+ * The contract suites of the store interfaces, with their test entries. Other modules and projects
+ * run them from the test jar.
+ */
 @NullMarked
 package dev.granary.cache.contract;
 

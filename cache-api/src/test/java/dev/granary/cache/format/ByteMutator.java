@@ -4,7 +4,10 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Random changes of bytes: bits, bytes, lengths, cuts, insertions, and pieces of another sound entry. */
+/**
+ * A random mutator of bytes: bits, bytes, lengths, cuts, insertions, and pieces of another sound
+ * entry.
+ */
 final class ByteMutator {
     private static final long[] LENGTHS = {-1, 0, 1, 255, 1L << 31, (1L << 31) - 1, 1L << 32, 1L << 62, Long.MAX_VALUE, Long.MIN_VALUE};
 

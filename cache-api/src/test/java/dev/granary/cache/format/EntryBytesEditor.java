@@ -11,7 +11,10 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.zip.CRC32C;
 
-/** An encoded entry that a test changes as an attacker could: at offsets of the layout, with checksums that fit again. */
+/**
+ * An editor of an encoded entry for attacks: it changes bytes at offsets of the layout and corrects
+ * the checksums.
+ */
 final class EntryBytesEditor {
     static final int VERSION = 8;
     static final int FLAGS = 10;
@@ -68,7 +71,7 @@ final class EntryBytesEditor {
         return this;
     }
 
-    /** Where the bytes of a section start. */
+    /** Returns the offset of a section's bytes. */
     int start(int section) {
         long start = TABLE + (long) sections() * ROW + 4;
         for (int i = 0; i < section; i++) {
@@ -77,7 +80,7 @@ final class EntryBytesEditor {
         return Math.toIntExact(start);
     }
 
-    /** Puts other stored bytes in the place of a section's, and makes length, row and all checksums fit. */
+    /** Replaces a section's stored bytes and corrects length, row and all checksums. */
     EntryBytesEditor replace(int section, byte[] stored, long rawLength) {
         int start = start(section);
         int end = Math.toIntExact(start + buffer().getLong(row(section, ROW_STORED)));
@@ -91,7 +94,7 @@ final class EntryBytesEditor {
         return putLong(row(section, ROW_STORED), stored.length).putLong(row(section, ROW_RAW), rawLength).putLong(LENGTH, bytes.length).resealed();
     }
 
-    /** Makes the header's checksum fit. */
+    /** Corrects the header's checksum. */
     EntryBytesEditor resealed() {
         int covered = TABLE + sections() * ROW;
         if (covered + 4 <= bytes.length) {

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The corruption matrix: damage that nobody intended. */
+/** Tests of accidental damage at every position. */
 class EntryDamageTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
     private final Entry entry =
@@ -39,8 +39,8 @@ class EntryDamageTest {
                 bad[at] = change < 8 ? (byte) (bad[at] ^ 1 << change) : change == 8 ? 0 : (byte) 0xff;
                 if (bad[at] != good[at]) {
                     LoadResult result = EntryBytesEditor.decode(bad, entry.id());
-                    int place = at;
-                    assertTrue(expected(at).contains(EntryBytesEditor.damage(result)), () -> "byte " + place + ": " + result);
+                    int position = at;
+                    assertTrue(expected(at).contains(EntryBytesEditor.damage(result)), () -> "byte " + position + ": " + result);
                 }
             }
         }
@@ -64,8 +64,8 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 the tail replaced by zeros, as a file system does after a crash: a miss")
-    void zeroTail() {
+    @DisplayName("D6 an end of zeros, as file systems leave it after a crash, is a miss")
+    void zeroEnd() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         int lastSet = good.length - 1;
         while (good[lastSet] == 0) {
@@ -79,7 +79,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 trailing junk of 1 and 100 bytes, and the entry twice, are EXTENDED")
+    @DisplayName("D6 1 and 100 trailing bytes, and the entry twice, are EXTENDED")
     void trailingJunk() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int more : new int[] {1, 100, good.length}) {
@@ -90,7 +90,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 sections of two entries swapped, whole entries swapped: CORRUPT and WRONG_KEY")
+    @DisplayName("D6 swapped sections of two entries are CORRUPT, swapped entries WRONG_KEY")
     void swapped() {
         Entry one = entries.entry(300);
         Entry two = entries.entry(TestEntries.id("x" + entries.random().nextInt(10, 99)), 300);
@@ -106,7 +106,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 two sections of one entry swapped, rows and all: the content hash tells")
+    @DisplayName("D6 two swapped sections of one entry, with their rows, are detected by the content hash")
     void orderOfBinaries() {
         Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
         EntryBytesEditor frame = EntryBytesEditor.of(two, Compression.NONE);
@@ -116,7 +116,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 an error page, text, another file are FOREIGN; nothing at all is TRUNCATED")
+    @DisplayName("D6 an error page, text and another file are FOREIGN; no bytes are TRUNCATED")
     void foreign() {
         for (String page : List.of("<html><body>503 Service Unavailable</body></html>", "{}", "\0", "\n", "GRAN", "x".repeat(10_000))) {
             assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(page.getBytes(UTF_8), entry.id())), page);
@@ -124,11 +124,11 @@ class EntryDamageTest {
         assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[4096], entry.id())));
         assertEquals(DamageKind.TRUNCATED, EntryBytesEditor.damage(EntryBytesEditor.decode(new byte[0], entry.id())));
         byte[] asText = new String(EntryBytesEditor.of(entry, Compression.NONE).bytes(), UTF_8).getBytes(UTF_8);
-        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(asText, entry.id())), "sent through a text decoder");
+        assertEquals(DamageKind.FOREIGN, EntryBytesEditor.damage(EntryBytesEditor.decode(asText, entry.id())), "passed through a text decoder");
     }
 
     @Test
-    @DisplayName("D6 B10 version 0 is TOO_OLD, versions above this one and unknown flags are TOO_NEW, with a fitting checksum; without one they are damage")
+    @DisplayName("D6 B10 version 0 is TOO_OLD, later versions and unknown flags are TOO_NEW, if the checksum matches; otherwise CORRUPT")
     void versions() {
         assertEquals(DamageKind.TOO_OLD, EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.VERSION, 0).resealed().decode(entry.id())));
         for (int version : new int[] {2, 3, 0x7fff, 0x8000, 0xffff}) {
@@ -145,7 +145,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("B10 the checksum tells damage of version and flags from every sound header of another version: all 65,536 versions, with and without flags")
+    @DisplayName("B10 the checksum separates damaged versions and flags from sound headers of all 65,536 versions, with and without flags")
     void everyVersion() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int version = 0; version < 1 << 16; version++) {
@@ -159,7 +159,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("B10 a version whose header is laid out otherwise, or that is damaged elsewhere as well, is another version: nothing proves the contrary")
+    @DisplayName("B10 another version with a different header layout, or with further damage, is TOO_NEW: damage cannot be proved")
     void otherLayouts() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int sections : new int[] {0, 2, 1025, 0xffff, 900}) {
@@ -170,14 +170,14 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 the reserved field is not looked at, so that it can be used later without a new version")
+    @DisplayName("D6 the reserved field is ignored, so that it can be used later without a new version")
     void reserved() {
         assertEquals(entry.binaries(),
                 hit(EntryBytesEditor.of(entry, Compression.NONE).putShort(EntryBytesEditor.RESERVED, 0xabcd).resealed().decode(entry.id())).binaries());
     }
 
     @Test
-    @DisplayName("D6 20,000 random changes of sound entries: nothing throws, no hit has other binaries")
+    @DisplayName("D6 20,000 random changes of sound entries: no exception, no hit with other binaries")
     void fuzz() {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".fuzz");
         byte[][] good = {
@@ -192,7 +192,7 @@ class EntryDamageTest {
             }
             switch (EntryBytesEditor.decode(bad, entry.id())) {
                 case LoadResult.Hit hit -> {
-                    assertTrue(sound.contains(hit.entry().binaries()), "a hit with binaries that nobody stored");
+                    assertTrue(sound.contains(hit.entry().binaries()), "a hit with binaries that were not stored");
                     assertTrue(hit.entry().metadata().isPresent() || hit.entry().metadata().isEmpty());
                 }
                 case LoadResult.Damaged damaged -> seen.merge(damaged.damage(), 1, Integer::sum);

@@ -31,13 +31,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is encoded comes back, whatever it is made of. */
+/** Tests of encoding and decoding entries of all kinds. */
 class EntryFormatTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("D1 entries of all sizes come back, from the heap and from native memory, with and without knowing the id")
+    @DisplayName("D1 entries of all sizes are decoded, from heap and native memory, with and without a known id")
     void roundTrip(Compression compression) {
         for (int size : new int[] {0, 1, 255, 256, 4096, 1_000_000}) {
             for (Entry entry : List.of(
@@ -64,7 +64,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 what compresses gets smaller, what does not stays as it is, nothing is written packed where that is not wanted")
+    @DisplayName("D1 only compressible sections are compressed, and none without compression")
     void compression() {
         Entry good = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
         assertTrue(EntryBytesEditor.of(good, Compression.ZSTD).length() < 20_000);
@@ -76,15 +76,15 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("T5 what the reader would take for a bomb is written as it is")
-    void tooGoodToBePacked() {
+    @DisplayName("T5 content beyond the reader's compression ratio is stored uncompressed")
+    void tooCompressible() {
         Entry zeros = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[10_000_000]));
         assertTrue(EntryBytesEditor.of(zeros, Compression.ZSTD).length() > 10_000_000);
         assertHit(zeros, EntryBytesEditor.of(zeros, Compression.ZSTD).decode(zeros.id()));
     }
 
     @Test
-    @DisplayName("D1 the most binaries, and one more: refused before anything is written")
+    @DisplayName("D1 the greatest number of binaries is encoded, one more is rejected")
     void mostBinaries() {
         KernelBinaries most = KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
         Entry entry = TestEntries.entry(entries.id(), most);
@@ -95,7 +95,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 an entry above the limit is refused before anything is allocated for it; nothing above the limit is read")
+    @DisplayName("D1 an entry above the limit is rejected before any allocation; nothing above the limit is decoded")
     void tooLarge() {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment one = arena.allocate(1);
@@ -109,7 +109,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 compile times that no clock should tell are cut, not written unreadably")
+    @DisplayName("D1 invalid compile times are clamped")
     void compileTimes() {
         assertEquals(Duration.ZERO, compileTime(Duration.ofSeconds(-5)));
         assertEquals(Duration.ofNanos(1), compileTime(Duration.ofNanos(1)));
@@ -124,7 +124,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 metadata of any text comes back; metadata that cannot be read is no reason to lose the entry, also when it is stored on")
+    @DisplayName("D1 metadata of any text is decoded; an entry with undecodable metadata is usable and can be stored again")
     void metadata() {
         EntryMetadata odd = new EntryMetadata("ä€\uD83D\uDE80\0", "", Instant.ofEpochMilli(Long.MIN_VALUE), List.of("", "k"), List.of(), "x".repeat(70_000));
         Entry entry = Entry.of(entries.id(), KernelBinaries.of(new byte[1]), Duration.ZERO, odd);
@@ -133,24 +133,24 @@ class EntryFormatTest {
         assertEquals(Optional.empty(), unreadable.metadata());
         assertEquals(Optional.empty(), hit(EntryBytesEditor.of(unreadable, Compression.NONE).decode(entry.id())).metadata());
         String passedOn = new String(EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE), StandardCharsets.ISO_8859_1);
-        assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is passed on as it is");
+        assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is copied unchanged");
     }
 
     @Test
-    @DisplayName("R13 the mark of an attempt is in the frame and nowhere in the content")
+    @DisplayName("R13 the id of an attempt is in the header and not in the content hash")
     void putId() {
         Entry entry = entries.entry(100);
-        WriteAttemptId mine = WriteAttemptId.random(new SplittableRandom(1));
-        assertEquals(32, mine.hex().length());
-        assertNotEquals(mine, WriteAttemptId.random(new SplittableRandom(2)));
+        WriteAttemptId putId = WriteAttemptId.random(new SplittableRandom(1));
+        assertEquals(32, putId.hex().length());
+        assertNotEquals(putId, WriteAttemptId.random(new SplittableRandom(2)));
         assertEquals("00000000000000010000000000000002", new WriteAttemptId(1, 2).hex());
-        byte[] marked = EntryFormat.encode(entry, Compression.NONE, mine);
-        assertEquals(mine, WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
+        byte[] marked = EntryFormat.encode(entry, Compression.NONE, putId);
+        assertEquals(putId, WriteAttemptId.readFrom(new EntryBytesEditor(marked).buffer().position(32)));
         assertEquals(entry.contentHash(), hit(EntryBytesEditor.decode(marked, entry.id())).contentHash());
     }
 
     @Test
-    @DisplayName("K11 a key of another schema: never a hit, and told from damage")
+    @DisplayName("K11 a key of another schema is never a hit, and distinct from damage")
     void otherSchema() {
         Entry entry = entries.entry(10);
         byte[] key = entry.id().bytes();
@@ -161,14 +161,14 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 where the library of zstd cannot be loaded: raw entries work both ways, packed ones are a miss, nothing throws")
+    @DisplayName("D1 without the zstd library: raw entries work, compressed ones are a miss, no exception")
     void withoutLibrary(@TempDir Path directory) throws Exception {
         List<String> lines = ChildJvm.run(NoZstdProcess.class, directory, "-DZstdNativePath=" + directory.resolve("missing.so"));
-        assertEquals(List.of("raw true", "asked for zstd, stored raw true", "packed TOO_NEW"), lines);
+        assertEquals(List.of("raw true", "zstd requested, stored raw true", "compressed TOO_NEW"), lines);
     }
 
     @Test
-    @DisplayName("K15 an id that differs in its last byte alone is another key")
+    @DisplayName("K15 an id that differs only in its last byte is another key")
     void nearlyTheSameKey() {
         Id id = TestEntries.id("k1");
         Entry entry = entries.entry(id, 10);

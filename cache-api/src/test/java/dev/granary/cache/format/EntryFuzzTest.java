@@ -23,13 +23,13 @@ import java.util.zip.CRC32C;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Entries, metadata and keys, mutated, with fitting checksums. */
+/** Fuzz tests of entries, metadata and keys, mutated with matching checksums. */
 class EntryFuzzTest {
     private final TestEntries entries = new TestEntries(getClass().getName());
     private final Entry small = entries.entry(10);
     private final Entry two = TestEntries.entry(entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
 
-    /** Makes the checksums of header and sections fit, as far as those are there. */
+    /** Corrects the checksums of header and sections, as far as those are present. */
     private static byte[] repaired(byte[] bytes) {
         if (bytes.length < EntryBytesEditor.TABLE) {
             return bytes;
@@ -70,7 +70,7 @@ class EntryFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: an entry is a hit or damaged, whatever its bytes, and its metadata can be asked for")
+    @DisplayName("Fuzz: any bytes are a hit or damaged, and metadata access does not throw")
     void entry() {
         List<byte[]> seeds = List.of(EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE), EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
                 EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE));
@@ -91,13 +91,13 @@ class EntryFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: metadata is there or not, allocates by no stated length, and is written as it was read")
+    @DisplayName("Fuzz: metadata is present or empty, allocates no declared length, and survives a round trip")
     void metadata() {
         Fuzzer.run(metadataTarget());
     }
 
     @Test
-    @DisplayName("Fuzz: bytes are a key or none, and a key is written as it was read")
+    @DisplayName("Fuzz: bytes are a key or rejected, and a key survives a round trip")
     void key() {
         Fuzzer.run(FuzzTarget.of("key", List.of(small.id().bytes(), two.id().bytes()), bytes -> Id.parse(bytes).ifPresent(id -> {
             assertEquals(Optional.of(id), Id.parse(id.bytes()));
@@ -107,7 +107,7 @@ class EntryFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: a parser that allocates a stated length, and one that throws, are found")
+    @DisplayName("Fuzz: a parser that allocates a declared length, and one that throws, are detected")
     void brokenParsers() {
         byte[] seed = ByteBuffer.allocate(8).putInt(4).putInt(7).array();
         assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("allocating", List.of(seed), bytes -> {
@@ -115,11 +115,11 @@ class EntryFuzzTest {
             if (length > 0 && length <= 1 << 27) {
                 assertTrue(new byte[length].length > 0);
             }
-        }), Fuzzer.USUAL_RUNS));
+        }), Fuzzer.DEFAULT_RUNS));
         assertThrows(AssertionError.class, () -> Fuzzer.run(FuzzTarget.of("throwing", List.of(seed), bytes -> {
             if (bytes.length == 7) {
                 throw new IllegalStateException("seven");
             }
-        }), Fuzzer.USUAL_RUNS));
+        }), Fuzzer.DEFAULT_RUNS));
     }
 }

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * Entries of format version 1 as they lie in buckets: they stay readable for ever. A golden file never changes; another format version
- * adds files. {@link #main} wrote them.
+ * Golden entries of format version 1 as stored in buckets, which stay readable for ever. A golden
+ * file never changes; another format version adds files. {@link #main} wrote them.
  */
 class GoldenEntryTest {
     private static final EntryMetadata METADATA = new EntryMetadata("0.1.0", "host-1:4711", Instant.parse("2026-01-02T03:04:05.006Z"),
@@ -55,7 +55,7 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a raw entry of version 1 is read, and written to the same byte")
+    @DisplayName("D6 a raw entry of version 1 is decoded, and encoded to identical bytes")
     void raw() throws IOException {
         byte[] golden = file("v1-raw.entry");
         assertReads(golden);
@@ -63,23 +63,23 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a zstd entry of version 1 is read; another version of the library may write it otherwise")
+    @DisplayName("D6 a zstd entry of version 1 is decoded; other library versions may encode it differently")
     void zstd() throws IOException {
         assertReads(file("v1-zstd.entry"));
         assertReads(EntryFormat.encode(entry(), Compression.ZSTD, WriteAttemptId.NONE));
     }
 
     @Test
-    @DisplayName("K11 the content hash of an entry never changes: it is what tells two producers' work apart")
+    @DisplayName("K11 the content hash of an entry never changes, since it compares the content of producers")
     void contentHash() {
         assertEquals("e4e820d25c1a27c137700536c757478db5dfa4f35ce8674ac6f6fff168127491", entry().contentHash().hex());
     }
 
-    /** Writes the files of a new format version into the directory given. */
+    /** Writes the files of a new format version into a directory. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
-        WriteAttemptId mark = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
-        Files.write(directory.resolve("v1-raw.entry"), EntryFormat.encode(entry(), Compression.NONE, mark));
-        Files.write(directory.resolve("v1-zstd.entry"), EntryFormat.encode(entry(), Compression.ZSTD, mark));
+        WriteAttemptId putId = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
+        Files.write(directory.resolve("v1-raw.entry"), EntryFormat.encode(entry(), Compression.NONE, putId));
+        Files.write(directory.resolve("v1-zstd.entry"), EntryFormat.encode(entry(), Compression.ZSTD, putId));
     }
 }

@@ -17,7 +17,7 @@ import java.util.Arrays;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Entries made by somebody who knows the format: every checksum fits. */
+/** Tests of entries crafted by an attacker, with matching checksums. */
 class HostileEntryTest {
     private static final long[] HOSTILE = {
         -1, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE - 400, 1L << 62, 1L << 32, 1L << 31, Integer.MAX_VALUE, EntryFormat.MAX_BYTES,
@@ -40,7 +40,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 hostile lengths in every row, with fitting checksums: CORRUPT, nothing allocated from them")
+    @DisplayName("T5 hostile lengths in every row, with matching checksums, are CORRUPT and not allocated")
     void rows() {
         for (Compression compression : Compression.values()) {
             EntryBytesEditor good = EntryBytesEditor.of(entry, compression);
@@ -58,7 +58,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 lengths whose sum overflows back to the right one are CORRUPT")
+    @DisplayName("T5 lengths whose sum overflows to the right one are CORRUPT")
     void overflow() {
         long first = frame().buffer().getLong(EntryBytesEditor.row(2, EntryBytesEditor.ROW_STORED));
         long second = frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
@@ -80,7 +80,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 section counts of 0, 2, too many: CORRUPT, or TRUNCATED where the table cannot be there")
+    @DisplayName("T5 section counts of 0, 2 and too many are CORRUPT, or TRUNCATED if the table does not fit")
     void counts() {
         for (int count : new int[] {0, 1, 2, 1025, 0x7fff, 0x8000, 0xffff}) {
             assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, count).resealed());
@@ -105,7 +105,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are no hit with other bytes")
+    @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are CORRUPT")
     void encodings() {
         assertDamage(DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
         EntryBytesEditor packed = EntryBytesEditor.of(entry, Compression.ZSTD);
@@ -118,17 +118,17 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a frame that tells another length than the header is refused before it is unpacked")
+    @DisplayName("T5 a frame with another content size than the header is rejected before decompression")
     void otherLength() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertHit(entry, packed(zstd, raw.length).decode(entry.id()));
-        for (long told : new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
-            assertDamage(DamageKind.CORRUPT, packed(zstd, told));
+        for (long declared : new long[] {0, 1, raw.length - 1, raw.length + 1, zstd.length, 10_000}) {
+            assertDamage(DamageKind.CORRUPT, packed(zstd, declared));
         }
     }
 
     @Test
-    @DisplayName("T5 a bomb that is honest about its size, 1 GiB from 32 KiB, is refused before anything is allocated")
+    @DisplayName("T5 a decompression bomb with its true size, 1 GiB from 32 KiB, is rejected before any allocation")
     void bomb() {
         byte[] small = Zstd.compress(new byte[1 << 20], 3);
         assertDamage(DamageKind.CORRUPT, packed(small, 1 << 20));
@@ -138,7 +138,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a frame that lies about its content: more, less, none, or garbage, is CORRUPT and no exception")
+    @DisplayName("T5 a frame with more, less, no or invalid content is CORRUPT without an exception")
     void lyingFrames() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertEquals(raw.length, Zstd.getFrameContentSize(zstd));
@@ -155,7 +155,10 @@ class HostileEntryTest {
         assertDamage(DamageKind.CORRUPT, packed(Arrays.copyOf(zstd, zstd.length + 3), raw.length));
     }
 
-    /** The attacker made the checksum fit, so other bytes may come out; the content hash tells, and only it can. */
+    /**
+     * Checks that no other content is returned. The checksum matches, so only the content hash can
+     * detect a change.
+     */
     private void noOtherContent(EntryBytesEditor frame) {
         if (EntryFormat.decode(MemorySegment.ofArray(frame.bytes()), entry.id(), VerificationLevel.CONTENT_HASH) instanceof LoadResult.Hit hit) {
             assertEquals(entry.binaries(), hit.entry().binaries());
@@ -163,7 +166,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 frames without a content size, frames behind each other and skippable frames never give other content")
+    @DisplayName("T5 frames without a content size, consecutive frames and skippable frames never yield other content")
     void oddFrames() {
         try (ZstdCompressCtx context = new ZstdCompressCtx().setContentSize(false)) {
             assertDamage(DamageKind.CORRUPT, packed(context.compress(raw), raw.length));
@@ -188,7 +191,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 metadata that would have to be unpacked, and a key longer than any id, are refused from the header")
+    @DisplayName("T5 compressed metadata and a key longer than any id are rejected by the header")
     void otherSections() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertDamage(DamageKind.CORRUPT, frame().replace(1, zstd, raw.length).putShort(EntryBytesEditor.row(1, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD).resealed());
@@ -198,7 +201,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a key that is no id, with fitting checksums, is never a hit")
+    @DisplayName("T5 a key that is not an id, with matching checksums, is never a hit")
     void otherKeys() {
         for (byte[] key : new byte[][] {new byte[0], new byte[1], new byte[1000], Arrays.copyOf(entry.id().bytes(), entry.id().length() - 1)}) {
             EntryBytesEditor frame = frame().replace(0, key, key.length);

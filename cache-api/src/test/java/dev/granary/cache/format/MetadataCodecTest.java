@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Metadata out of bytes whose checksum fits and whose writer cannot be trusted. */
+/** Tests of metadata from untrusted bytes with a matching checksum. */
 class MetadataCodecTest {
     private final EntryMetadata metadata = new EntryMetadata("1.0", "host:1", Instant.EPOCH, List.of("k1", "k2"), List.of("64x1x1"), "gemm 4096");
     private final byte[] good = MetadataCodec.encode(metadata);
@@ -43,13 +43,13 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("D1 metadata comes back")
+    @DisplayName("D1 metadata survives a round trip")
     void roundTrip() {
         assertEquals(Optional.of(metadata), MetadataCodec.decode(good));
     }
 
     @Test
-    @DisplayName("T5 nothing, the null object and unregistered class numbers are no metadata")
+    @DisplayName("T5 no bytes, the null object and unregistered class numbers give no metadata")
     void classNumbers() {
         assertEmpty(new byte[0]);
         assertEmpty(new byte[] {0});
@@ -62,7 +62,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("F1 Kryo's own serializers read nothing: a length behind their class numbers allocates nothing")
+    @DisplayName("F1 Kryo's own serializers are not used: a length after their class numbers allocates nothing")
     void kryosOwnSerializers() {
         for (String hex : List.of("03c0d28747", "03c9d2f06763", "03feffffff0f")) {
             assertEmpty(HexFormat.of().parseHex(hex));
@@ -70,8 +70,8 @@ class MetadataCodecTest {
         long before = allocatedBytes();
         for (int number = 0; number < 32; number++) {
             for (int lead = 0x80; lead <= 0xff; lead += 0x0f) {
-                byte[] stated = {(byte) number, (byte) lead, (byte) 0xff, (byte) 0xff, (byte) 0x0f};
-                assertEquals(Optional.empty(), MetadataCodec.decode(stated));
+                byte[] declared = {(byte) number, (byte) lead, (byte) 0xff, (byte) 0xff, (byte) 0x0f};
+                assertEquals(Optional.empty(), MetadataCodec.decode(declared));
             }
         }
         assertTrue(allocatedBytes() - before < 8 << 20, "bytes allocated for 288 sections of 5 bytes");
@@ -82,7 +82,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("F3 a time outside of epoch milliseconds is stored as the nearest that is inside")
+    @DisplayName("F3 a time outside the range of epoch milliseconds is clamped")
     void timesOutsideOfEpochMilliseconds() {
         for (Instant time : List.of(Instant.MAX, Instant.MIN, Instant.parse("+292278995-01-01T00:00:00Z"),
                 Instant.parse("-1000000000-01-01T00:00:00Z"))) {
@@ -96,7 +96,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 a class by its name is refused: neither looked up nor allocated for")
+    @DisplayName("T5 a class given by name is rejected: neither loaded nor allocated")
     void classNames() {
         for (String name : List.of("java.lang.String", "java.util.ArrayList", EntryMetadata.class.getName(), "no.such.Class", "")) {
             assertEmpty(written(out -> {
@@ -106,11 +106,12 @@ class MetadataCodecTest {
                 out.writeBytes(good, 1, good.length - 1);
             }));
         }
-        assertEmpty(new byte[] {1, 0, (byte) 0xbf, (byte) 0xff, (byte) 0xff, (byte) 0xff, 0x0f}); // a name of 2^31 characters
+        // A name of 2^31 characters.
+        assertEmpty(new byte[] {1, 0, (byte) 0xbf, (byte) 0xff, (byte) 0xff, (byte) 0xff, 0x0f});
     }
 
     @Test
-    @DisplayName("T5 every truncation is no metadata")
+    @DisplayName("T5 every truncation gives no metadata")
     void truncations() {
         for (int length = 0; length < good.length; length++) {
             assertEquals(Optional.empty(), MetadataCodec.decode(Arrays.copyOf(good, length)));
@@ -118,7 +119,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 huge lengths at every place: no exception, nothing allocated from them")
+    @DisplayName("T5 huge lengths at every offset: no exception, no allocation of that length")
     void lengths() {
         for (int length : new int[] {Integer.MAX_VALUE, -1, Integer.MIN_VALUE, 1 << 30, good.length}) {
             for (int at = 0; at + 4 <= good.length; at++) {

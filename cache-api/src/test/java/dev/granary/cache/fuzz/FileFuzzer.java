@@ -6,17 +6,23 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** Fuzzing of parsers that read a file. */
+/** A fuzzer of parsers that read a file. */
 public final class FileFuzzer {
     private FileFuzzer() {}
 
-    /** The number of runs: that of a campaign, else one {@code part}th of the usual one, since files cost time. */
+    /**
+     * Returns the number of runs of a campaign, or else a {@code part}th of the default, since
+     * files are slow.
+     */
     public static int runs(int part) {
-        Long chosen = Long.getLong("granary.fuzz.runs");
-        return Math.toIntExact(chosen == null ? Fuzzer.USUAL_RUNS / part : chosen);
+        Long configured = Long.getLong("granary.fuzz.runs");
+        return Math.toIntExact(configured == null ? Fuzzer.DEFAULT_RUNS / part : configured);
     }
 
-    /** Runs {@code target}, whose parser reads {@code file}, on inputs written to it. The file stays open: opening costs as much as a parser. */
+    /**
+     * Runs {@code target}, whose parser reads {@code file}, on inputs written to it. The file stays
+     * open, because opening costs as much as parsing.
+     */
     public static void run(Path file, FuzzTarget target, long runs) throws IOException {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             Fuzzer.run(new FuzzTarget(target.name(), target.seeds(), target.dictionary(), target.repair(), target.documented(), target.bytesPerByte(), bytes -> {

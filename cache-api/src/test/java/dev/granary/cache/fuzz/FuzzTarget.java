@@ -10,13 +10,16 @@ import java.util.stream.Stream;
 /**
  * A parser under fuzzing.
  *
- * @param name the parser, in messages
+ * @param name the name of the parser in messages
  * @param seeds valid inputs, at least one
- * @param dictionary pieces that are put into inputs: marks, numbers at the edge of a range, what was found before
- * @param repair makes checksums and lengths of a mutated input fit again, so that the mutation reaches what lies behind them
- * @param documented the exceptions that the parser documents; any other ends the run
- * @param bytesPerByte how many bytes of heap the parser may allocate for each byte of input, beyond {@link #BASE_BYTES}
- * @param parser the parser; throws {@link AssertionError} itself for a result that contradicts the documentation
+ * @param dictionary pieces inserted into inputs: magic numbers, limits, earlier findings
+ * @param repair corrects checksums and lengths of a mutated input, so that the mutation reaches the
+ *     code behind them
+ * @param documented the documented exceptions of the parser; any other ends the run
+ * @param bytesPerByte the heap in bytes that the parser may allocate per byte of input, beyond
+ *     {@link #BASE_BYTES}
+ * @param parser the parser; throws {@link AssertionError} for a result that contradicts the
+ *     documentation
  */
 public record FuzzTarget(
         String name,
@@ -26,43 +29,46 @@ public record FuzzTarget(
         Set<Class<? extends Throwable>> documented,
         int bytesPerByte,
         Parser parser) {
-    /** What a parser may allocate for an empty input, in bytes: objects, messages, stack traces. */
+    /**
+     * The heap in bytes that a parser may allocate for an empty input: objects, messages, stack
+     * traces.
+     */
     public static final long BASE_BYTES = 1 << 20;
 
-    /** Reads an input. */
+    /** A parser of an input. */
     @FunctionalInterface
     public interface Parser {
-        /** Reads {@code input}, all of it that a user of the parser would read. */
+        /** Parses {@code input} and reads everything that a user of the parser would read. */
         void parse(byte[] input) throws Exception;
     }
 
-    /** A parser of bytes without checksums, which throws nothing. */
+    /** Returns a target without checksums and without documented exceptions. */
     public static FuzzTarget of(String name, List<byte[]> seeds, Parser parser) {
         return new FuzzTarget(name, seeds, List.of(), UnaryOperator.identity(), Set.of(), 64, parser);
     }
 
-    /** Texts as inputs. */
+    /** Returns texts as inputs. */
     public static List<byte[]> texts(String... texts) {
         return Stream.of(texts).map(text -> text.getBytes(UTF_8)).toList();
     }
 
-    /** With a repair of checksums. */
+    /** Returns this target with a repair of checksums. */
     public FuzzTarget repaired(UnaryOperator<byte[]> with) {
         return new FuzzTarget(name, seeds, dictionary, with, documented, bytesPerByte, parser);
     }
 
-    /** With more pieces in the dictionary, as text. */
+    /** Returns this target with these texts as dictionary. */
     public FuzzTarget words(List<String> words) {
         List<byte[]> bytes = words.stream().map(word -> word.getBytes(UTF_8)).toList();
         return new FuzzTarget(name, seeds, bytes, repair, documented, bytesPerByte, parser);
     }
 
-    /** With an exception that the parser documents. */
+    /** Returns this target with a documented exception. */
     public FuzzTarget throwing(Class<? extends Throwable> exception) {
         return new FuzzTarget(name, seeds, dictionary, repair, Set.of(exception), bytesPerByte, parser);
     }
 
-    /** With another bound of memory. */
+    /** Returns this target with another allocation limit. */
     public FuzzTarget allocating(int bytes) {
         return new FuzzTarget(name, seeds, dictionary, repair, documented, bytes, parser);
     }

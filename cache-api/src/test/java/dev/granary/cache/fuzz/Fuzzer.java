@@ -7,18 +7,20 @@ import java.util.HexFormat;
 import java.util.SplittableRandom;
 
 /**
- * Runs a parser on mutated inputs. An input fails if the parser throws what it does not document, an {@link Error} included, or allocates more heap
- * than a bound that depends on the input's length alone. The message has the input in hexadecimal digits.
+ * A fuzzer that runs a parser on mutated inputs. An input fails if the parser throws an
+ * undocumented exception or {@link Error}, or allocates more heap than permitted. The limit depends
+ * only on the input's length. The message contains the input in hexadecimal digits.
  *
- * <p>The number of inputs is the system property {@code granary.fuzz.runs}; the build takes {@value #USUAL_RUNS} for each parser.
+ * <p>The system property {@code granary.fuzz.runs} sets the number of inputs; the build uses
+ * {@value #DEFAULT_RUNS} per parser.
  */
 public final class Fuzzer {
-    /** How many inputs each parser gets in the build. */
-    public static final int USUAL_RUNS = 5_000;
+    /** The number of inputs per parser in the build. */
+    public static final int DEFAULT_RUNS = 5_000;
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int SHOWN_BYTES = 4096;
-    private static final int TOLD_INPUTS = 250_000; // a campaign that is ended has told how far it came
+    private static final int REPORT_INTERVAL = 250_000; // inputs; for campaigns that are aborted
 
     private final FuzzTarget target;
     private long largest;
@@ -29,41 +31,42 @@ public final class Fuzzer {
 
     /** Runs {@code granary.fuzz.runs} inputs. */
     public static void run(FuzzTarget target) {
-        run(target, Long.getLong("granary.fuzz.runs", USUAL_RUNS));
+        run(target, Long.getLong("granary.fuzz.runs", DEFAULT_RUNS));
     }
 
-    /** Runs some inputs; prints how many, and the most that one allocated. */
+    /** Runs {@code runs} inputs; prints their number and the greatest allocation of one. */
     public static void run(FuzzTarget target, long runs) {
-        new Fuzzer(target).all(runs);
+        new Fuzzer(target).runAll(runs);
     }
 
-    private void all(long runs) {
+    private void runAll(long runs) {
         SplittableRandom random = TestSeed.random("fuzz " + target.name());
         Mutator mutator = new Mutator(target, random);
         for (byte[] seed : target.seeds()) {
-            measured(seed.clone()); // loads the classes, too
+            allocation(seed.clone()); // loads classes
             check(seed.clone());
         }
         long start = THREADS.getCurrentThreadCpuTime();
         for (long i = 1; i <= runs; i++) {
             check(mutator.next());
-            if (i % TOLD_INPUTS == 0 && i < runs) {
-                tell(i, start);
+            if (i % REPORT_INTERVAL == 0 && i < runs) {
+                report(i, start);
             }
         }
-        tell(runs, start);
+        report(runs, start);
     }
 
-    private void tell(long inputs, long start) {
+    private void report(long inputs, long start) {
         System.out.printf("fuzz %s: %,d inputs in %,d ms of processor time, at most %,d bytes allocated beyond %d a byte%n", target.name(), inputs,
                 (THREADS.getCurrentThreadCpuTime() - start) / 1_000_000, largest, target.bytesPerByte());
     }
 
     private void check(byte[] input) {
         long bound = FuzzTarget.BASE_BYTES + (long) target.bytesPerByte() * input.length;
-        long allocated = measured(input.clone());
+        long allocated = allocation(input.clone());
         if (allocated > bound) {
-            allocated = Math.min(allocated, measured(input.clone())); // the first time may have loaded classes
+            // The first run may have loaded classes.
+            allocated = Math.min(allocated, allocation(input.clone()));
         }
         if (allocated > bound) {
             throw new AssertionError(target.name() + " allocates " + allocated + " bytes for " + shown(input));
@@ -71,7 +74,7 @@ public final class Fuzzer {
         largest = Math.max(largest, allocated - (long) target.bytesPerByte() * input.length);
     }
 
-    private long measured(byte[] input) {
+    private long allocation(byte[] input) {
         byte[] shown = input.clone();
         long before = THREADS.getCurrentThreadAllocatedBytes();
         try {

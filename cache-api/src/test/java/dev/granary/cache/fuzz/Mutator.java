@@ -6,11 +6,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Changes inputs at random: bits, bytes, lengths of four widths, cuts, repetitions, splices of two seeds, pieces of a dictionary. */
+/**
+ * A mutator of inputs: bits, bytes, lengths of four widths, cuts, repetitions, splices of two
+ * seeds, pieces of a dictionary.
+ */
 final class Mutator {
     private static final long[] LENGTHS = {-1, 0, 1, 2, 127, 128, 255, 256, 65_535, 1 << 20, 1 << 30, Integer.MAX_VALUE, Integer.MAX_VALUE - 8L, 1L << 31, 1L << 32,
         1L << 62, Long.MAX_VALUE, Long.MIN_VALUE, Integer.MIN_VALUE};
-    private static final int MOST_BYTES = 1 << 14;
+    private static final int MAX_BYTES = 1 << 14;
 
     private final SplittableRandom random;
     private final FuzzTarget target;
@@ -25,7 +28,7 @@ final class Mutator {
         for (int changes = random.nextInt(1, 5); changes > 0; changes--) {
             bytes = changed(bytes);
         }
-        bytes = bytes.length <= MOST_BYTES ? bytes : Arrays.copyOf(bytes, MOST_BYTES);
+        bytes = bytes.length <= MAX_BYTES ? bytes : Arrays.copyOf(bytes, MAX_BYTES);
         return random.nextInt(8) == 0 ? bytes : target.repair().apply(bytes);
     }
 
@@ -40,7 +43,7 @@ final class Mutator {
             case 1 -> withByte(bytes, at, random.nextInt());
             case 2, 3 -> withNumber(bytes);
             case 4 -> random.nextBoolean() ? Arrays.copyOf(bytes, at) : Arrays.copyOfRange(bytes, at, bytes.length);
-            case 5 -> withPieceOfAnother(bytes, at);
+            case 5 -> withPieceOfSeed(bytes, at);
             case 6 -> repeated(bytes, at, random.nextInt(at, bytes.length + 1));
             case 7 -> withNoise(bytes, at);
             default -> withWord(bytes, at);
@@ -54,7 +57,7 @@ final class Mutator {
         return bytes;
     }
 
-    private byte[] withPieceOfAnother(byte[] bytes, int at) {
+    private byte[] withPieceOfSeed(byte[] bytes, int at) {
         byte[] other = any(target.seeds());
         int from = random.nextInt(other.length + 1);
         return spliced(bytes, at, at, Arrays.copyOfRange(other, from, random.nextInt(from, other.length + 1)));

@@ -1,4 +1,7 @@
-/** Fuzzing of parsers: mutated inputs, with checksums repaired, against documented results and bounded memory. */
+/**
+ * Fuzzing of parsers: mutated inputs with repaired checksums, checked for documented results and
+ * bounded memory.
+ */
 @NullMarked
 package dev.granary.cache.fuzz;
 

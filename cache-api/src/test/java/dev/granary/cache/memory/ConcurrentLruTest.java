@@ -19,11 +19,11 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Which value is the least recently used: against a model, and over threads that take turns. */
+/** Tests of the LRU order against a model, and across threads. */
 class ConcurrentLruTest {
     private static final int KEYS = 300;
 
-    /** The simplest LRU there is. */
+    /** A reference LRU. */
     private static final class Model {
         private final LinkedHashMap<Integer, Boolean> order = new LinkedHashMap<>(16, 0.75f, true);
         private int capacity;
@@ -48,12 +48,15 @@ class ConcurrentLruTest {
     }
 
     private static void assertSame(Model model, PrimitiveCache<Integer, Integer> cache, String when) {
-        List<Integer> kept = IntStream.range(0, KEYS).filter(key -> cache.peek(key) != null).boxed().toList();
-        assertEquals(List.copyOf(new TreeSet<>(model.order.keySet())), kept, when);
-        assertEquals(kept.size(), cache.size(), when);
+        List<Integer> present = IntStream.range(0, KEYS).filter(key -> cache.peek(key) != null).boxed().toList();
+        assertEquals(List.copyOf(new TreeSet<>(model.order.keySet())), present, when);
+        assertEquals(present.size(), cache.size(), when);
     }
 
-    /** Uses and changes of capacity at random, each by a thread of {@code threads}, compared with the model all the time; {@code most} limits the capacity. */
+    /**
+     * Runs random uses and changes of capacity below {@code most}, each on one of {@code threads},
+     * and compares the cache with the model.
+     */
     private static void play(SplittableRandom random, List<ExecutorService> threads, int most, int steps) throws Exception {
         Model model = new Model();
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(0);
@@ -67,7 +70,7 @@ class ConcurrentLruTest {
                     return true;
                 });
             }
-            int key = random.nextInt(random.nextInt(1, KEYS)); // the low ones more often
+            int key = random.nextInt(random.nextInt(1, KEYS)); // low keys more often
             model.use(key);
             assertEquals(key, inTurn(thread, () -> cache.get(key, k -> k)));
             if (step % 50 == 0) {
@@ -81,7 +84,7 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("M9 one thread: what is kept is what the simplest LRU keeps, whatever is used and whatever the capacity becomes")
+    @DisplayName("M9 one thread: the content equals that of a reference LRU, for any uses and capacities")
     void oneThread() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".oneThread");
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
@@ -90,23 +93,24 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("M9 threads that take turns: the same, over all of them")
+    @DisplayName("M9 alternating threads: the content equals that of a reference LRU")
     void turns() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".turns");
         try (ExecutorService a = Executors.newSingleThreadExecutor();
                 ExecutorService b = Executors.newSingleThreadExecutor();
-                ExecutorService seldom = Executors.newVirtualThreadPerTaskExecutor()) {
-            play(random, List.of(a, b, a, b, seldom), KEYS / 5, 30_000); // with misses among the hits of each: they allow turns
+                ExecutorService rare = Executors.newVirtualThreadPerTaskExecutor()) {
+            // Misses of each thread permit turns.
+            play(random, List.of(a, b, a, b, rare), KEYS / 5, 30_000);
         }
     }
 
     @Test
-    @DisplayName("M9 threads that alternate too often for exact order: after 1,024 uses of its own at the latest, a thread's use is the youngest")
+    @DisplayName("M9 threads that alternate too often for exact order: after at most 1,024 own uses, a thread's use is the newest")
     void bound() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
         try (ExecutorService a = Executors.newSingleThreadExecutor(); ExecutorService b = Executors.newSingleThreadExecutor()) {
             IntStream.range(0, 100).forEach(key -> cache.get(key, k -> k));
-            for (int i = 0; i < 1000; i++) { // spends the turns of both
+            for (int i = 0; i < 1000; i++) { // uses up the turns of both
                 int key = i % 100;
                 inTurn(a, () -> cache.get(key, k -> k));
                 inTurn(b, () -> cache.get(key, k -> k));
@@ -119,7 +123,7 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("O1 hits of many threads, that live at once or one after the other, are all counted")
+    @DisplayName("O1 all hits of many threads, concurrent or consecutive, are counted")
     void counted() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);
@@ -141,7 +145,7 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("O1 hits that are read while threads take turns, which move their times far ahead, never get fewer")
+    @DisplayName("O1 the number of hits never decreases while threads alternate, which advances their times")
     void countedMeanwhile() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);
@@ -164,15 +168,15 @@ class ConcurrentLruTest {
     }
 
     @Test
-    @DisplayName("M9 stripes of threads that have ended are taken over: their number is bounded")
+    @DisplayName("M9 stripes of terminated threads are reused: their number is bounded")
     void stripes() throws Exception {
         AccessStripes stripes = new AccessStripes();
         for (int i = 0; i < 1000; i++) {
-            Thread thread = Thread.ofPlatform().start(() -> IntStream.range(0, 40).forEach(_ -> stripes.count()));
+            Thread thread = Thread.ofPlatform().start(() -> IntStream.range(0, 40).forEach(_ -> stripes.countHit()));
             thread.join();
         }
         assertEquals(40_000, stripes.hits());
-        assertTrue(stripes.owned().length >= 1, "threads that come often own one");
+        assertTrue(stripes.owned().length >= 1, "frequent threads own a stripe");
         assertTrue(stripes.owned().length <= Math.max(64, 8 * Runtime.getRuntime().availableProcessors()), () -> stripes.owned().length + " stripes");
     }
 }

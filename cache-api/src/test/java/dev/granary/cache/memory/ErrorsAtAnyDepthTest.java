@@ -26,23 +26,28 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A stack that ends anywhere in a call leaves nothing behind: the key can be asked for, sizes are right, nobody hangs. */
+/**
+ * Tests of stack overflows at any point of a call: keys stay usable, sizes correct, and no thread
+ * hangs.
+ */
 class ErrorsAtAnyDepthTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
     private static final int LEVELS = 300;
     private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 8);
 
-    /** Every key works, the capacity holds, and nothing is under way. */
+    /**
+     * Checks that every key is usable, the capacity is not exceeded, and no build is in progress.
+     */
     private static void assertSound(PrimitiveCache<Integer, String> cache, int keys, PrimitiveCachePolicy policy) {
         assertTimeoutPreemptively(GENEROUS, () -> {
             for (int key = 0; key < keys; key++) {
                 assertEquals("v" + key, cache.get(key, k -> "v" + k));
             }
             assertTrue(cache.size() <= cache.capacity(), () -> "size " + cache.size());
-            assertEquals(0, cache.underWay());
+            assertEquals(0, cache.inProgress());
             assertEquals(0, BuildCycleDetector.PROCESS.waiting());
             if (policy == PrimitiveCachePolicy.W_TINY_LFU) {
-                return; // it need not keep what is new
+                return; // new values need not be cached
             }
             long hits = cache.hits();
             for (int key = keys; key < keys + cache.capacity(); key++) {
@@ -56,7 +61,7 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @EnumSource(PrimitiveCachePolicy.class)
-    @DisplayName("M1 a call at each depth from the end of the stack, in a full cache that evicts: all keys work afterwards")
+    @DisplayName("M1 a call at each depth from the end of the stack, in a full cache that evicts: all keys are usable afterwards")
     void primitives(PrimitiveCachePolicy policy) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4, policy);
@@ -69,7 +74,7 @@ class ErrorsAtAnyDepthTest {
     }
 
     @RepeatedTest(4)
-    @DisplayName("M1 builders that nest without end: all keys work afterwards")
+    @DisplayName("M1 builders with endless recursion: all keys are usable afterwards")
     void endlesslyNested(RepetitionInfo info) throws InterruptedException {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(64);
         AtomicInteger deepest = new AtomicInteger();
@@ -83,7 +88,7 @@ class ErrorsAtAnyDepthTest {
                 for (int key = Math.max(first, deepest.get() - 100); key < deepest.get() + 3; key++) {
                     assertEquals("f", cache.get(key, _ -> "f"));
                 }
-                assertEquals(0, cache.underWay());
+                assertEquals(0, cache.inProgress());
             });
         }
     }
@@ -94,7 +99,7 @@ class ErrorsAtAnyDepthTest {
     }
 
     @RepeatedTest(2)
-    @DisplayName("M1 a runtime-parameters cache at each depth from the end of the stack goes on working, and closes each value once")
+    @DisplayName("M1 a runtime-parameters cache stays usable after calls at each depth from the end of the stack, and closes each value once")
     void runtimeParameters() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             AtomicInteger live = new AtomicInteger();
@@ -113,10 +118,10 @@ class ErrorsAtAnyDepthTest {
         }
     }
 
-    /** A key whose hash code overflows the stack, as any call may, from its n-th call on until it is repaired. */
+    /** A key whose hash code overflows the stack from its n-th call on until it is repaired. */
     private static final class Brittle {
         private int callsLeft;
-        private boolean isRepairedByItself; // it overflows once
+        private boolean isRepairedByItself; // overflows only once
 
         Brittle(int callsLeft) {
             this.callsLeft = callsLeft;
@@ -143,19 +148,19 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-    @DisplayName("M1 where even the cleaning up overflows: who waits is told, the key works at once, and the next miss clears what was left")
-    void nothingWorksAnyMore(int calls) throws Exception {
+    @DisplayName("M1 if even the cleanup overflows: waiting threads are released, the key is usable at once, and the next miss completes the cleanup")
+    void failingCleanup(int calls) throws Exception {
         for (boolean fails : new boolean[] {false, true}) {
             PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
             cache.get("other", _ -> "o");
             Brittle key = new Brittle(calls);
             AtomicReference<@Nullable Thread> waiter = new AtomicReference<>();
-            AtomicReference<@Nullable Object> told = new AtomicReference<>();
+            AtomicReference<@Nullable Object> waiterOutcome = new AtomicReference<>();
             try {
                 cache.get(key, _ -> {
                     int left = key.callsLeft;
                     key.repair();
-                    waiter.set(Thread.ofPlatform().start(() -> told.set(outcome(() -> cache.get(key, _ -> "of the waiter")))));
+                    waiter.set(Thread.ofPlatform().start(() -> waiterOutcome.set(outcome(() -> cache.get(key, _ -> "of the waiter")))));
                     Await.holds(() -> BuildCycleDetector.PROCESS.waiting() == 1);
                     key.callsLeft = left;
                     if (fails) {
@@ -171,10 +176,10 @@ class ErrorsAtAnyDepthTest {
             assertTimeoutPreemptively(GENEROUS, () -> {
                 if (waiting != null) {
                     waiting.join();
-                    assertTrue("built".equals(told.get()) || told.get() instanceof StackOverflowError, () -> "told " + told.get());
+                    assertTrue("built".equals(waiterOutcome.get()) || waiterOutcome.get() instanceof StackOverflowError, () -> "outcome " + waiterOutcome.get());
                 }
                 assertEquals("p", cache.get("probe", _ -> "p"));
-                assertEquals(0, cache.underWay());
+                assertEquals(0, cache.inProgress());
                 String now = cache.get(key, _ -> "anew");
                 assertTrue(now.equals("anew") || now.equals("built"), now);
                 assertEquals(now, cache.get(key, _ -> "again"));
@@ -185,7 +190,7 @@ class ErrorsAtAnyDepthTest {
     }
 
     @Test
-    @DisplayName("M1 where a flight that ended can be taken out neither by its own call nor by the next, its failure is nobody else's")
+    @DisplayName("M1 if neither its own call nor the next can remove an ended build, its failure affects no other call")
     void removedByTheThird() {
         PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
         Brittle key = new Brittle(Integer.MAX_VALUE);
@@ -198,11 +203,11 @@ class ErrorsAtAnyDepthTest {
         key.repair();
         assertEquals("anew", cache.get(key, _ -> "anew"));
         assertEquals("n", cache.get("next", _ -> "n"));
-        assertEquals(0, cache.underWay());
+        assertEquals(0, cache.inProgress());
     }
 
     @Test
-    @DisplayName("M1 a thread whose turn fails halfway does not take every turn for its own: it asks for the turn at its next use")
+    @DisplayName("M1 a thread that fails to take the turn does not hold it: it takes the turn at its next use")
     void turnThatFails() {
         LogicalClock clock = new LogicalClock();
         long[][] table = new long[1][];
@@ -211,45 +216,45 @@ class ErrorsAtAnyDepthTest {
         LogicalClock.Timekeeper failing = new Time(() -> {
             throw new StackOverflowError("on purpose");
         });
-        LogicalClock.Timekeeper former = clock.current();
-        clock.pass(former, new Time(() -> {
-            clock.pass(clock.current(), failing); // so that the turn, which was the stripe's for a moment, is taken by another
+        LogicalClock.Timekeeper previous = clock.current();
+        clock.pass(previous, new Time(() -> {
+            clock.pass(clock.current(), failing); // another holder takes the turn from the stripe
             return 0;
         }));
-        assertThrows(StackOverflowError.class, () -> stripe.use(0, clock));
-        assertFalse(AccessStripe.note(AccessStripe.of(table, id), id, 0), "it is another's turn");
-        clock.pass(failing, former);
-        stripe.use(0, clock);
+        assertThrows(StackOverflowError.class, () -> stripe.recordUse(0, clock));
+        assertFalse(AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0), "another holds the turn");
+        clock.pass(failing, previous);
+        stripe.recordUse(0, clock);
         assertSame(stripe, clock.current());
-        assertTrue(AccessStripe.note(AccessStripe.of(table, id), id, 0));
+        assertTrue(AccessStripe.record(AccessStripe.cellsOf(table, id), id, 0));
         assertEquals(2, stripe.hits());
     }
 
     @Test
-    @DisplayName("M1 taking turns at each depth from the end of the stack: the hits can be counted, and are as many as there were at least")
+    @DisplayName("M1 alternating at each depth from the end of the stack: no counted use is lost, and counting does not hang")
     void turnsAtAnyDepth() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             LogicalClock clock = new LogicalClock();
             AccessStripe unused = new AccessStripe(new long[1][], 0);
-            AtomicReference<@Nullable AccessStripe> mine = new AtomicReference<>();
+            AtomicReference<@Nullable AccessStripe> owned = new AtomicReference<>();
             AtomicInteger uses = new AtomicInteger();
             LogicalClock.Timekeeper other = new Time(() -> 0);
             StackEdge.run(LEVELS, round, level -> {
-                AccessStripe stripe = mine.get();
+                AccessStripe stripe = owned.get();
                 if (stripe == null) {
                     stripe = new AccessStripe(unused);
-                    mine.set(stripe);
+                    owned.set(stripe);
                 }
                 clock.pass(clock.current(), other);
-                stripe.use(0, clock);
+                stripe.recordUse(0, clock);
                 uses.incrementAndGet();
             });
             assertTrue(uses.get() > 0);
-            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(mine.get()).hits() >= uses.get()));
+            assertTimeoutPreemptively(GENEROUS, () -> assertTrue(Objects.requireNonNull(owned.get()).hits() >= uses.get()));
         }
     }
 
-    /** Another whose turn it is. */
+    /** Another timekeeper. */
     private record Time(LongSupplier now) implements LogicalClock.Timekeeper {
         @Override
         public long time() {
@@ -257,13 +262,13 @@ class ErrorsAtAnyDepthTest {
         }
 
         @Override
-        public void lose() {}
+        public void turnLost() {}
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-    @DisplayName("M1 a runtime-parameters cache whose change an error cuts short is whole at the next one, and closes each value once")
-    void tornRuntimeParameters(int calls) {
+    @DisplayName("M1 a runtime-parameters cache repairs an incomplete change at the next call, and closes each value once")
+    void incompleteRuntimeParameters(int calls) {
         AtomicInteger live = new AtomicInteger();
         try (RuntimeParametersCache cache = new RuntimeParametersCache(3)) {
             var partition = cache.partition(Object.class, Native.class);
@@ -304,7 +309,7 @@ class ErrorsAtAnyDepthTest {
         }
     }
 
-    /** Something that has to be closed once. */
+    /** A resource that must be closed once. */
     static final class Native implements AutoCloseable {
         private final AtomicInteger live;
         private boolean isClosed;

@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Interrupts of callers at any moment: each call ends as it would without them, the status is kept, nothing leaks. */
+/**
+ * Tests of interrupts at any moment: results do not change, the interrupt status is kept, and
+ * nothing leaks.
+ */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InterruptStormTest {
     private static final int THREADS = 6;
@@ -78,7 +81,7 @@ class InterruptStormTest {
 
     @ParameterizedTest
     @EnumSource(PrimitiveCachePolicy.class)
-    @DisplayName("A storm of interrupts on the primitive cache: each call has its value, and everything works afterwards")
+    @DisplayName("Many interrupts on the primitive cache: each call returns its value, and the cache stays usable")
     void primitives(PrimitiveCachePolicy policy) throws Exception {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(KEYS / 3, policy);
         storm(TestSeed.random("InterruptStormTest " + policy), random -> {
@@ -90,14 +93,14 @@ class InterruptStormTest {
                 return "v" + k;
             }));
         });
-        assertEquals(0, cache.underWay());
+        assertEquals(0, cache.inProgress());
         assertTrue(cache.size() <= KEYS / 3);
         for (int key = 0; key < KEYS; key++) {
             assertEquals("v" + key, cache.get(key, k -> "v" + k));
         }
     }
 
-    /** Memory that counts. */
+    /** Memory that counts its live pieces. */
     private record Piece(AtomicInteger live, int key) implements AutoCloseable {
         @Override
         public void close() {
@@ -107,7 +110,7 @@ class InterruptStormTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName("A storm of interrupts on constants: each call has its tensor, no byte stays promised, all is freed")
+    @DisplayName("Many interrupts on constants: each call returns its tensor, no byte stays promised, all memory is freed")
     void constants(ConstantPolicy policy) throws Exception {
         AtomicInteger live = new AtomicInteger();
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE)) {

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The table against a map. */
+/** Tests of the table against a map. */
 class OpenAddressingTableTest {
-    /** A key with a hash code of few bits. */
+    /** A key with few distinct hash codes. */
     private record Key(int number, int hashes) {
         @Override
         public int hashCode() {
@@ -35,7 +35,7 @@ class OpenAddressingTableTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 1000, Integer.MAX_VALUE})
-    @DisplayName("M9 keys with good, bad and equal hash codes that come and go: each is found where it is, and only there")
+    @DisplayName("M9 added and removed keys with good, bad and equal hash codes: exactly the present ones are found")
     void comeAndGo(int hashes) {
         SplittableRandom random = TestSeed.random(getClass().getName() + hashes);
         OpenAddressingTable<Key, String> table = new PrimitiveCache<>(0);
@@ -43,7 +43,7 @@ class OpenAddressingTableTest {
         int keys = 200;
         for (int step = 0; step < 20_000; step++) {
             if (step % 5000 == 4999) {
-                keys = keys == 200 ? 3 : 200; // most go
+                keys = keys == 200 ? 3 : 200; // removes most
             }
             Key key = new Key(random.nextInt(200), hashes);
             CacheSlot<Key, String> present = expected.get(key);
@@ -67,7 +67,7 @@ class OpenAddressingTableTest {
     }
 
     @Test
-    @DisplayName("M9 keys that stay are found at each look-up while their neighbours leave, so that they move up, and while the table grows")
+    @DisplayName("M9 present keys are found by every lookup while removals of neighbours move them and while the table grows")
     void foundWhileMoving() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + "moving");
         List<Key> stay = IntStream.range(0, 40).mapToObj(i -> new Key(2 * i, 1)).toList();
@@ -98,10 +98,13 @@ class OpenAddressingTableTest {
                 one.get();
             }
         }
-        assertEquals(0, missed.get(), "look-ups that missed");
+        assertEquals(0, missed.get(), "lookups that missed");
     }
 
-    /** All keys have one hash code; in front of each that stays lies another. */
+    /**
+     * Returns a table in which all keys have one hash code, and each key of {@code stay} follows
+     * another.
+     */
     private static OpenAddressingTable<Key, String> interleaved(List<Key> stay, List<CacheSlot<Key, String>> others) {
         OpenAddressingTable<Key, String> table = new PrimitiveCache<>(0);
         for (Key key : stay) {

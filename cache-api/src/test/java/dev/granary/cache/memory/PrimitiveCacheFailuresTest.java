@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Builds that fail, need each other, or need themselves. */
+/** Tests of builds that fail, depend on each other, or depend on themselves. */
 class PrimitiveCacheFailuresTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
@@ -45,7 +45,7 @@ class PrimitiveCacheFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 one build for 16 threads; when it fails all get the failure, nothing is kept, the next call builds")
+    @DisplayName("M7 one build for 16 threads: if it fails, all get the failure, nothing is cached, and the next call builds")
     void failureReachesAll(Throwable failure) {
         assertTimeoutPreemptively(GENEROUS, () -> {
             AtomicInteger builds = new AtomicInteger();
@@ -75,8 +75,8 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M7 a builder that returns null is an error of this call, and not of the key for ever")
-    @SuppressWarnings("NullAway") // the mistake is the subject
+    @DisplayName("M7 a builder that returns null fails only this call")
+    @SuppressWarnings("NullAway") // null is the subject of the test
     void nullValue() {
         assertThrows(NullPointerException.class, () -> cache.get("a", _ -> null));
         assertEquals("a", cache.get("a", key -> key));
@@ -109,7 +109,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a build may need other keys, also in parallel")
+    @DisplayName("M6 a build may need other keys, even in parallel")
     void nested() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> sums = new PrimitiveCache<>(100);
@@ -136,7 +136,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a key that needs itself is an error, at once and through another key; the keys work afterwards")
+    @DisplayName("M6 a key that needs itself, directly or through another key, is an error; the keys stay usable")
     void selfNeed() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             assertThrows(IllegalStateException.class, () -> cache.get("a", key -> cache.get(key, k -> k)));
@@ -148,18 +148,18 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a circle through two threads is an error, not a hang")
-    void circle() {
-        assertTimeoutPreemptively(GENEROUS, () -> assertCircleEnds(cache, cache));
+    @DisplayName("M6 a cycle through two threads is an error, not a deadlock")
+    void cycle() {
+        assertTimeoutPreemptively(GENEROUS, () -> assertCycleEnds(cache, cache));
     }
 
     @Test
-    @DisplayName("M6 a circle through two threads and two caches is an error, not a hang")
-    void circleOfCaches() {
-        assertTimeoutPreemptively(GENEROUS, () -> assertCircleEnds(cache, new PrimitiveCache<>(10)));
+    @DisplayName("M6 a cycle through two threads and two caches is an error, not a deadlock")
+    void cycleOfCaches() {
+        assertTimeoutPreemptively(GENEROUS, () -> assertCycleEnds(cache, new PrimitiveCache<>(10)));
     }
 
-    private static void assertCircleEnds(PrimitiveCache<String, String> ofA, PrimitiveCache<String, String> ofB) throws Exception {
+    private static void assertCycleEnds(PrimitiveCache<String, String> ofA, PrimitiveCache<String, String> ofB) throws Exception {
         CyclicBarrier bothBuild = new CyclicBarrier(2);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<String> a = threads.submit(() -> ofA.get("a", _ -> {
@@ -170,7 +170,7 @@ class PrimitiveCacheFailuresTest {
                 bothBuild.await();
                 return ofA.get("a", key -> key);
             }));
-            // One of the two finds the circle and fails; the other waited for it and fails with it.
+            // One of the two detects the cycle and fails; the other waits for it and fails too.
             assertTrue(assertThrows(ExecutionException.class, a::get).getCause() instanceof IllegalStateException);
             assertTrue(assertThrows(ExecutionException.class, b::get).getCause() instanceof IllegalStateException);
         }
@@ -180,11 +180,12 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 who waited for a build that failed does not close a circle: its builder may ask at once for what the waiter builds")
-    void noCircleAfterFailure() {
+    @DisplayName("M6 a waiter on a failed build does not close a cycle: its builder may immediately look up the waiter's key")
+    void noCycleAfterFailure() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-                for (int round = 0; round < 200; round++) { // the waiter is mostly, and not always, still asleep when its builder asks
+                // The waiter is mostly still asleep at the lookup.
+                for (int round = 0; round < 200; round++) {
                     String fails = "fails " + round;
                     String waits = "waits " + round;
                     CountDownLatch building = new CountDownLatch(1);

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What holds whoever decides what leaves: capacity, counters, the single flight. */
+/** Tests of guarantees under every eviction policy: capacity, counters, single builds. */
 class PrimitiveCachePolicyTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
@@ -65,7 +65,7 @@ class PrimitiveCachePolicyTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("O1 hits and misses are counted exactly; looking without asking is neither")
+    @DisplayName("O1 hits and misses are counted exactly; peek counts as neither")
     void counters(PrimitiveCachePolicy policy) {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(100, policy);
         for (int round = 0; round < 50; round++) {
@@ -99,7 +99,8 @@ class PrimitiveCachePolicyTest {
                     start.await();
                     return cache.get(key, _ -> {
                         builds.incrementAndGet();
-                        Await.holds(() -> cache.misses() - before >= 500); // half of the others wait by then
+                        // Then half of the others are waiting.
+                        Await.holds(() -> cache.misses() - before >= 500);
                         return new Object();
                     });
                 }));
@@ -115,7 +116,7 @@ class PrimitiveCachePolicyTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M7 a failed build reaches an interrupted waiter too, which stays interrupted; nothing is kept, the next call builds")
+    @DisplayName("M7 a failed build also reaches an interrupted waiter, which stays interrupted; nothing is cached, the next call builds")
     void failure(PrimitiveCachePolicy policy) {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10, policy);
         IOException failure = new IOException("on purpose");
@@ -145,7 +146,7 @@ class PrimitiveCachePolicyTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M6 a key that needs itself is an error, whoever decides what leaves")
+    @DisplayName("M6 a key that needs itself is an error under every policy")
     void selfNeed(PrimitiveCachePolicy policy) {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10, policy);
         assertTimeoutPreemptively(GENEROUS, () -> {

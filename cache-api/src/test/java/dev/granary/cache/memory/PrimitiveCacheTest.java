@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** One thread: capacity, recency, counters. */
+/** Single-threaded tests of capacity, recency and counters. */
 class PrimitiveCacheTest {
     private final List<Integer> built = new ArrayList<>();
 
@@ -27,7 +27,7 @@ class PrimitiveCacheTest {
         IntStream.range(from, to).forEach(key -> assertEquals("value " + key, get(cache, key)));
     }
 
-    private static List<Integer> kept(PrimitiveCache<Integer, String> cache) {
+    private static List<Integer> presentKeys(PrimitiveCache<Integer, String> cache) {
         return IntStream.range(0, 1000).filter(key -> cache.peek(key) != null).boxed().toList();
     }
 
@@ -71,7 +71,7 @@ class PrimitiveCacheTest {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22);
         getAll(cache, 0, 30);
         assertEquals(22, cache.size());
-        assertEquals(IntStream.range(8, 30).boxed().toList(), kept(cache));
+        assertEquals(IntStream.range(8, 30).boxed().toList(), presentKeys(cache));
     }
 
     @Test
@@ -86,7 +86,7 @@ class PrimitiveCacheTest {
         get(cache, 0);
         get(cache, 2);
         cache.setCapacity(10);
-        assertEquals(List.of(0, 2, 4, 5, 6, 7, 8, 9, 10, 11), kept(cache));
+        assertEquals(List.of(0, 2, 4, 5, 6, 7, 8, 9, 10, 11), presentKeys(cache));
         assertEquals(10, cache.capacity());
     }
 
@@ -99,13 +99,13 @@ class PrimitiveCacheTest {
             get(cache, key);
         }
         cache.setCapacity(10);
-        assertEquals(List.of(900, 910, 920, 930, 940, 950, 960, 970, 980, 990), kept(cache));
+        assertEquals(List.of(900, 910, 920, 930, 940, 950, 960, 970, 980, 990), presentKeys(cache));
         cache.setCapacity(9);
-        assertNull(cache.peek(990), "the oldest of the ten");
+        assertNull(cache.peek(990), "the least recently used of the ten");
     }
 
     @Test
-    @DisplayName("M9 what is touched survives, the oldest leave, a present key is no growth")
+    @DisplayName("M9 used values stay, the least recently used are evicted, a present key does not increase the size")
     void recency() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(3);
         getAll(cache, 0, 3);
@@ -113,21 +113,21 @@ class PrimitiveCacheTest {
         get(cache, 0);
         assertEquals(3, cache.size());
         get(cache, 3);
-        assertEquals(List.of(0, 2, 3), kept(cache));
+        assertEquals(List.of(0, 2, 3), presentKeys(cache));
         get(cache, 2);
         get(cache, 4);
-        assertEquals(List.of(2, 3, 4), kept(cache));
+        assertEquals(List.of(2, 3, 4), presentKeys(cache));
         assertEquals(List.of(0, 1, 2, 3, 4), built);
     }
 
     @Test
-    @DisplayName("M9 looking without asking changes neither recency nor counters")
+    @DisplayName("M9 peek changes neither recency nor counters")
     void peek() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(2);
         getAll(cache, 0, 2);
         assertEquals("value 0", cache.peek(0));
         get(cache, 2);
-        assertEquals(List.of(1, 2), kept(cache));
+        assertEquals(List.of(1, 2), presentKeys(cache));
         assertCounts(cache, 0, 3);
     }
 
@@ -148,7 +148,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 0: always a miss")
+    @DisplayName("M10 capacity 0: every call is a miss")
     void alwaysMiss() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(0);
         getAll(cache, 0, 10);
@@ -158,7 +158,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is refused, with the figure in the message, and changes nothing")
+    @DisplayName("M13 a negative capacity is rejected, with the value in the message, and changes nothing")
     void negative() {
         assertTrue(assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1)).toString().contains("-1"));
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(4);
@@ -167,7 +167,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 a hit hands out the very value that was built")
+    @DisplayName("M9 a hit returns the same object that was built")
     void sameValue() {
         PrimitiveCache<List<String>, Object> cache = new PrimitiveCache<>(4);
         Object first = cache.get(List.of("a"), _ -> new Object());

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Many threads: one build per key, exact size, capacity that changes under way. */
+/** Concurrency tests: one build per key, exact size, changes of the capacity. */
 class PrimitiveCacheThreadsTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
@@ -38,7 +38,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M5 12 threads, 12 keys: 12 values; asking for 10 present ones builds nothing")
+    @DisplayName("M5 12 threads, 12 keys: 12 values; lookups of 10 present ones build nothing")
     void twelve() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
@@ -69,12 +69,12 @@ class PrimitiveCacheThreadsTest {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<String, Object> cache = new PrimitiveCache<>(10);
             AtomicInteger builds = new AtomicInteger();
-            Callable<Object> ask = () -> cache.get("key", _ -> {
+            Callable<Object> lookup = () -> cache.get("key", _ -> {
                 builds.incrementAndGet();
-                Await.holds(() -> cache.misses() >= 500); // half of the others are waiting by then
+                Await.holds(() -> cache.misses() >= 500); // then half of the others are waiting
                 return new Object();
             });
-            List<Object> values = together(Collections.nCopies(1000, ask));
+            List<Object> values = together(Collections.nCopies(1000, lookup));
             assertEquals(1, builds.get());
             assertEquals(1, values.stream().distinct().count());
             assertEquals(1000, cache.hits() + cache.misses());
@@ -83,12 +83,12 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M2 capacity set to 0 while a value is built: its callers get it, the cache keeps nothing")
+    @DisplayName("M2 capacity set to 0 during a build: its callers get the value, nothing is cached")
     void zeroDuringBuild() {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         cache.get("old", key -> key);
         assertEquals("new", cache.get("new", key -> {
-            assertEquals(1, cache.size(), "what is being built is not counted");
+            assertEquals(1, cache.size(), "a build in progress is not counted");
             cache.setCapacity(0);
             return key;
         }));
@@ -96,7 +96,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M4 capacity lowered while values are built: the limit holds when they are there")
+    @DisplayName("M4 capacity lowered during builds: the limit holds after them")
     void loweredDuringBuilds() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
@@ -121,7 +121,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M9 threads that get and change the capacity at random: every value is right, the size ends at the limit, no call is lost")
+    @DisplayName("M9 random lookups and capacity changes: every value is correct, the final size is the limit, every call is counted")
     void random() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(16);
@@ -157,7 +157,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M9 recency is exact across threads: what one used before another is older, however busy both were")
+    @DisplayName("M9 recency is exact across threads: an earlier use of one is older than a later use of another, under any load")
     void recencyAcrossThreads() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(1000);
@@ -182,7 +182,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("a cached value does not keep the thread that built it")
+    @DisplayName("a cached value does not retain the thread that built it")
     void threadIsFree() throws Exception {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         WeakReference<Thread> builder = build(cache);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What OpenVINO's runtime-parameters cache does, and ours. */
+/** Tests of the guarantees of OpenVINO's runtime-parameters cache, and of our additions. */
 class RuntimeParametersCacheTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
@@ -31,7 +31,7 @@ class RuntimeParametersCacheTest {
         return "value " + key;
     }
 
-    private void ask(Partition<Integer, String> cache, int from, int to, Outcome expected) {
+    private void assertLookups(Partition<Integer, String> cache, int from, int to, Outcome expected) {
         IntStream.range(from, to).forEach(key ->
                 assertEquals(new Result<>("value " + key, expected), cache.getOrCreate(key, this::build)));
     }
@@ -40,10 +40,10 @@ class RuntimeParametersCacheTest {
     @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30 builds")
     void numbers() {
         Partition<Integer, String> cache = new RuntimeParametersCache(10).partition(Integer.class, String.class);
-        ask(cache, 0, 10, Outcome.MISS);
-        ask(cache, 0, 10, Outcome.HIT);
-        ask(cache, 10, 20, Outcome.MISS);
-        ask(cache, 0, 10, Outcome.MISS);
+        assertLookups(cache, 0, 10, Outcome.MISS);
+        assertLookups(cache, 0, 10, Outcome.HIT);
+        assertLookups(cache, 10, 20, Outcome.MISS);
+        assertLookups(cache, 0, 10, Outcome.MISS);
         assertEquals(30, built.size());
         assertEquals(10, cache.size());
     }
@@ -52,26 +52,26 @@ class RuntimeParametersCacheTest {
     @DisplayName("M10 capacity 0: every call builds and is a miss")
     void zero() {
         Partition<Integer, String> cache = new RuntimeParametersCache(0).partition(Integer.class, String.class);
-        ask(cache, 0, 10, Outcome.MISS);
-        ask(cache, 0, 10, Outcome.MISS);
+        assertLookups(cache, 0, 10, Outcome.MISS);
+        assertLookups(cache, 0, 10, Outcome.MISS);
         assertEquals(20, built.size());
         assertEquals(0, cache.size());
     }
 
     @Test
-    @DisplayName("M9 what is used survives, the least recently used leaves")
+    @DisplayName("M9 used values stay, the least recently used is evicted")
     void recency() {
         Partition<Integer, String> cache = new RuntimeParametersCache(3).partition(Integer.class, String.class);
-        ask(cache, 0, 3, Outcome.MISS);
-        ask(cache, 0, 1, Outcome.HIT);
-        ask(cache, 3, 4, Outcome.MISS);
-        ask(cache, 0, 1, Outcome.HIT);
-        ask(cache, 2, 4, Outcome.HIT);
-        ask(cache, 1, 2, Outcome.MISS);
+        assertLookups(cache, 0, 3, Outcome.MISS);
+        assertLookups(cache, 0, 1, Outcome.HIT);
+        assertLookups(cache, 3, 4, Outcome.MISS);
+        assertLookups(cache, 0, 1, Outcome.HIT);
+        assertLookups(cache, 2, 4, Outcome.HIT);
+        assertLookups(cache, 1, 2, Outcome.MISS);
     }
 
     @Test
-    @DisplayName("M11 partitions by type of key and type of value keep apart, each with its own capacity")
+    @DisplayName("M11 partitions by type of key and value are separate, each with its own capacity")
     void partitions() {
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
         assertEquals("1", cache.getOrCreate(1, String.class, String::valueOf).value());
@@ -87,7 +87,7 @@ class RuntimeParametersCacheTest {
         IntStream.range(2, 9).forEach(key -> cache.getOrCreate(key, String.class, String::valueOf));
         assertEquals(2, cache.partition(Integer.class, String.class).size(), "the cache's own capacity");
         assertEquals(5, large.size());
-        assertSame(large, cache.partition(Integer.class, Object.class), "found again, capacity and all");
+        assertSame(large, cache.partition(Integer.class, Object.class), "the same partition");
     }
 
     @Test
@@ -95,20 +95,20 @@ class RuntimeParametersCacheTest {
     void lowered() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Partition<Integer, String> partition = cache.partition(Integer.class, String.class);
-        ask(partition, 0, 10, Outcome.MISS);
-        ask(partition, 0, 1, Outcome.HIT);
+        assertLookups(partition, 0, 10, Outcome.MISS);
+        assertLookups(partition, 0, 1, Outcome.HIT);
         cache.partition(Integer.class, String.class, 2);
         assertEquals(2, partition.size());
-        ask(partition, 0, 1, Outcome.HIT);
-        ask(partition, 9, 10, Outcome.HIT);
+        assertLookups(partition, 0, 1, Outcome.HIT);
+        assertLookups(partition, 9, 10, Outcome.HIT);
         cache.partition(Integer.class, String.class, 0);
         assertEquals(0, partition.size());
-        ask(partition, 0, 1, Outcome.MISS);
+        assertLookups(partition, 0, 1, Outcome.MISS);
         assertEquals(0, partition.size());
     }
 
     @Test
-    @DisplayName("M11 an empty value is handed out but not stored: the next call builds")
+    @DisplayName("M11 an empty value is returned but not cached: the next call builds")
     void empty() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Result<@Nullable String> first = cache.<Integer, @Nullable String>getOrCreate(1, String.class, _ -> null);
@@ -120,7 +120,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 what a builder throws reaches the caller and keeps nothing; a builder may ask for other keys")
+    @DisplayName("M11 a builder's exception reaches the caller and nothing is cached; a builder may look up other keys")
     void builders() {
         Partition<Integer, Integer> cache = new RuntimeParametersCache(100).partition(Integer.class, Integer.class);
         IllegalStateException failure = new IllegalStateException("on purpose");
@@ -138,7 +138,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 a hit returns the same object each time: it allocates nothing")
+    @DisplayName("M11 hits return the same object: they allocate nothing")
     void sameResult() {
         Partition<Integer, String> cache = new RuntimeParametersCache(4).partition(Integer.class, String.class);
         Result<String> first = cache.getOrCreate(1, this::build);
@@ -148,7 +148,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is refused, with the figure in the message")
+    @DisplayName("M13 a negative capacity is rejected, with the value in the message")
     void negative() {
         assertTrue(assertThrows(IllegalArgumentException.class, () -> new RuntimeParametersCache(-1)).toString().contains("-1"));
         RuntimeParametersCache cache = new RuntimeParametersCache(4);
@@ -156,7 +156,7 @@ class RuntimeParametersCacheTest {
         assertEquals(4, cache.partition(Integer.class, String.class).capacity());
     }
 
-    /** Lets another thread in while the cache compares it. */
+    /** A key that lets another thread run during a comparison. */
     private record SlowKey(CountDownLatch compared, CountDownLatch go) {
         @Override
         public int hashCode() {
@@ -176,7 +176,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("two threads in one cache at the same time: the second is told so, and the cache goes on working")
+    @DisplayName("concurrent use by a second thread throws an exception, and the cache stays usable")
     void misuse() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             Partition<Object, String> cache = new RuntimeParametersCache(4).partition(Object.class, String.class);
@@ -191,11 +191,11 @@ class RuntimeParametersCacheTest {
         });
     }
 
-    /** A key as it should not be: with the address of the data in it. */
+    /** A key as it should not be: it contains a data address. */
     private record Addressed(int shape, long address) {}
 
     @Test
-    @DisplayName("M11 an address in the key makes each call a miss; without it, the same shape hits")
+    @DisplayName("M11 with an address in the key each call is a miss; without it, the same shape hits")
     void addressInKey() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         for (long address = 1000; address < 1003; address++) {
@@ -205,7 +205,7 @@ class RuntimeParametersCacheTest {
         assertEquals(List.of(Outcome.MISS, Outcome.HIT, Outcome.HIT), outcomes);
     }
 
-    /** A value that owns something outside of the heap. */
+    /** A value that owns native resources. */
     private static final class Native implements AutoCloseable {
         private final List<Integer> closed;
         private final int key;
@@ -222,7 +222,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a value that leaves is closed by default: evicted, by a lower capacity, with the cache; once each, and what is kept is not")
+    @DisplayName("M3 evicted values are closed by default, once each: by eviction, a lower capacity or close; cached ones are not")
     void leavesClosed() {
         List<Integer> closed = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
@@ -250,7 +250,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 what is not kept leaves when the next one is built, not in the hands of the caller nor of a builder")
+    @DisplayName("M3 a value that is not cached is closed at the next build, not while the caller or a builder uses it")
     void notKept() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(0).partition(Integer.class, Native.class);
@@ -260,7 +260,7 @@ class RuntimeParametersCacheTest {
             assertEquals(List.of(1), closed);
             partition.getOrCreate(3, part -> new Native(closed, part));
             partition.getOrCreate(4, part -> new Native(closed, part));
-            assertEquals(List.of(1), closed, "the builder uses them");
+            assertEquals(List.of(1), closed, "the builder uses it");
             return new Native(closed, key);
         });
         assertEquals(List.of(1), closed);
@@ -269,7 +269,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 what a builder asked for is not closed while it runs, even if it is evicted meanwhile")
+    @DisplayName("M3 values that a builder looked up are not closed while it runs, even if evicted meanwhile")
     void evictedWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
@@ -280,13 +280,13 @@ class RuntimeParametersCacheTest {
             assertEquals(List.of(), closed);
             return new Native(closed, key);
         });
-        assertEquals(List.of(), closed, "the value may hold them");
+        assertEquals(List.of(), closed, "the value may refer to them");
         partition.getOrCreate(5, key -> new Native(closed, key));
         assertEquals(List.of(1, 3, 4, 2), closed);
     }
 
     @Test
-    @DisplayName("M3 after a builder that failed, also inside of another one, values that leave are closed as before")
+    @DisplayName("M3 after a failed builder, even a nested one, evicted values are closed as before")
     void failedBuilder() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
@@ -300,7 +300,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a builder that lowers the capacity: what leaves is closed behind it; no listener hears of the empty value")
+    @DisplayName("M3 a builder that lowers the capacity: evicted values are closed after it; the listener is not called for an empty value")
     void loweredWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
@@ -312,39 +312,39 @@ class RuntimeParametersCacheTest {
             return new Native(closed, key);
         });
         assertEquals(List.of(1), closed);
-        List<Integer> told = new ArrayList<>();
-        var heard = cache.partition(Integer.class, String.class, 0, (key, _) -> told.add(key));
-        heard.getOrCreate(1, _ -> null);
-        heard.getOrCreate(2, _ -> "not kept");
-        heard.getOrCreate(3, _ -> null);
-        assertEquals(List.of(2), told);
+        List<Integer> evicted = new ArrayList<>();
+        var observed = cache.partition(Integer.class, String.class, 0, (key, _) -> evicted.add(key));
+        observed.getOrCreate(1, _ -> null);
+        observed.getOrCreate(2, _ -> "not kept");
+        observed.getOrCreate(3, _ -> null);
+        assertEquals(List.of(2), evicted);
     }
 
     @Test
-    @DisplayName("M3 a listener hears of what leaves after it was given, and may ask a cache that closes for more, of which nothing is kept")
+    @DisplayName("M3 a listener is called for later evictions, and may use a cache being closed, which caches nothing")
     void listenerFromNowOn() {
         List<Integer> closed = new ArrayList<>();
-        List<Integer> told = new ArrayList<>();
+        List<Integer> evicted = new ArrayList<>();
         List<Integer> capacities = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
         var partition = cache.partition(Integer.class, Native.class);
         partition.getOrCreate(1, key -> new Native(closed, key));
         partition.getOrCreate(2, key -> new Native(closed, key));
         cache.partition(Integer.class, Native.class, 1, (key, _) -> {
-            told.add(key);
+            evicted.add(key);
             capacities.add(cache.partition(String.class, String.class).capacity());
             capacities.add(cache.partition(Long.class, String.class).capacity());
         });
-        assertEquals(List.of(1), closed, "that left before");
+        assertEquals(List.of(1), closed, "evicted before");
         cache.partition(Byte.class, String.class);
         cache.close();
-        assertEquals(List.of(2), told);
+        assertEquals(List.of(2), evicted);
         assertEquals(List.of(0, 0), capacities);
         assertEquals(List.of(1), closed);
     }
 
     @Test
-    @DisplayName("M3 A7 closing a value that leaves was interrupted: the thread keeps that status, and the call ends")
+    @DisplayName("M3 A7 if closing an evicted value is interrupted, the thread keeps its status and the call returns")
     void closingInterrupted() {
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
         var partition = cache.partition(Integer.class, AutoCloseable.class);
@@ -357,15 +357,15 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a listener hears of each value that leaves, with its key, instead of its being closed; it may use the cache, and its failure is logged")
+    @DisplayName("M3 a listener is called for each evicted value with its key, instead of a close; it may use the cache; its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();
-        List<Integer> told = new ArrayList<>();
+        List<Integer> evicted = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(5);
         var others = cache.partition(String.class, String.class);
         var partition = cache.partition(Integer.class, Native.class, 1, (key, value) -> {
             assertEquals(key, value.key);
-            told.add(key);
+            evicted.add(key);
             others.getOrCreate("seen " + key, text -> text);
             throw new IllegalStateException("on purpose, for the test of a listener that fails");
         });
@@ -373,12 +373,12 @@ class RuntimeParametersCacheTest {
             partition.getOrCreate(key, number -> new Native(closed, number));
         }
         cache.close();
-        assertEquals(List.of(0, 1, 2), told);
+        assertEquals(List.of(0, 1, 2), evicted);
         assertEquals(List.of(), closed);
     }
 
     @Test
-    @DisplayName("M8 a builder that asks for its own key: the value that was built first is kept, once, and the other one leaves later")
+    @DisplayName("M8 a builder that looks up its own key: the value built first is cached, once, and the other is closed later")
     void ownKey() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(2).partition(Integer.class, Native.class);

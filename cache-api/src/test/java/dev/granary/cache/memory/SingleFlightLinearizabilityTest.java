@@ -9,13 +9,16 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The single flight under a model checker, which needs what the tests' JVM has not: sun.misc.Unsafe and agents. */
+/**
+ * A model check of single flight in a child JVM, because the model checker needs sun.misc.Unsafe
+ * and agents.
+ */
 class SingleFlightLinearizabilityTest {
     @TempDir
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model checker; without the single flight it finds the second build")
+    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model checker; without single flight it finds a second build")
     void modelChecked() throws Exception {
         List<String> lines = ChildJvm.run(SingleFlightModel.class, directory, "--sun-misc-unsafe-memory-access=allow", "-XX:+EnableDynamicAgentLoading");
         assertTrue(lines.contains("one key: " + SingleFlightModel.LINEARIZABLE), () -> String.join("\n", lines));

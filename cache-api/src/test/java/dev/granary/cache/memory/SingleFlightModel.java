@@ -12,8 +12,9 @@ import org.jetbrains.lincheck.datastructures.Param;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lincheck's model checker on the single flight, in a JVM of its own. Prints one line each for two threads on one key, for threads that do this and that, and
- * for a cache without the single flight. A value is the number of the build that made it: a second build of one key shows as 2.
+ * A run of Lincheck's model checker on single flight, in its own JVM. It prints one line for two
+ * threads on one key, one for mixed operations, and one for a cache without single flight. A value
+ * is the number of its build: a second build of one key shows as 2.
  */
 public final class SingleFlightModel {
     static final String LINEARIZABLE = "linearizable";
@@ -25,7 +26,7 @@ public final class SingleFlightModel {
 
     private SingleFlightModel() {}
 
-    /** Threads that ask for one key and nothing else: few steps, so that nearly all orders of them are tried. */
+    /** Threads that look up one key only: few steps, so that nearly all interleavings are tried. */
     public static class OneKey {
         private final PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(2);
@@ -37,30 +38,30 @@ public final class SingleFlightModel {
         }
     }
 
-    /** What threads do with the cache. */
+    /** Mixed operations on the cache. */
     public static class Cached {
         private final PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
-        /** Gets a value that may have to be built. */
+        /** Gets a value, which may have to be built. */
         @Operation
         public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
             return cache.get(key, builds::incrementAndGet);
         }
 
-        /** Gets a value if it is there. */
+        /** Gets a value if it is present. */
         @Operation
         public @Nullable Integer peek(@Param(gen = IntGen.class, conf = "1:2") int key) {
             return cache.peek(key);
         }
 
-        /** Counts. */
+        /** Returns the size. */
         @Operation
         public int size() {
             return cache.size();
         }
 
-        /** Gets a value that cannot be built. */
+        /** Gets a value whose build fails. */
         @Operation
         public String failing() {
             try {
@@ -73,27 +74,27 @@ public final class SingleFlightModel {
         }
     }
 
-    /** The same without the single flight: looks, builds, keeps. */
+    /** The same without single flight: look up, build, store. */
     public static class Racy {
-        private final ValueStore<Integer, Integer> kept = new LruStore<>(new PrimitiveCache<>(0), 10);
+        private final ValueStore<Integer, Integer> store = new LruStore<>(new PrimitiveCache<>(0), 10);
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
-        /** Gets a value that may have to be built. */
+        /** Gets a value, which may have to be built. */
         @Operation
         public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
-            Integer found = kept.find(key);
+            Integer found = store.find(key);
             if (found != null) {
                 return found;
             }
             int built = builds.incrementAndGet(key);
-            kept.keep(key, built);
+            store.put(key, built);
             return built;
         }
     }
 
-    /** Runs all. */
+    /** Runs all model checks. */
     public static void main(String[] arguments) {
-        // What is not the single flight's own is one step.
+        // Calls outside of single flight count as one step.
         var atomic = ManagedStrategyGuaranteeKt.forClasses(ConcurrentHashMap.class.getName(), LongAdder.class.getName(),
                 LruStore.class.getName(), ConcurrentLru.class.getName(), AccessStripes.class.getName()).allMethods().treatAsAtomic();
         System.out.println("one key: " + verdict(OneKey.class, new ModelCheckingOptions().iterations(1)

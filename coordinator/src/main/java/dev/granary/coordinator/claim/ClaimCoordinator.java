@@ -159,7 +159,7 @@ public final class ClaimCoordinator {
     }
 
     private void pause(Wait wait, long left) {
-        time.pauseCalmly(Duration.ofNanos(Math.min(left, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
+        time.pauseQuietly(Duration.ofNanos(Math.min(left, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
         wait.pause = Math.min(LONGEST_PAUSE_NANOS, wait.pause + wait.pause / 2);
     }
 

@@ -89,7 +89,7 @@ class EntryPublisherTest {
     /** That entry as a version of Granary writes it that is newer than this one. */
     private static byte[] newer(byte[] encoded) {
         byte[] bytes = encoded.clone();
-        TestEntries.makeLater(bytes, 0);
+        TestEntries.setLaterVersion(bytes, 0);
         return bytes;
     }
 

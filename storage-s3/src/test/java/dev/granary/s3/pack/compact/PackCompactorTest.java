@@ -352,7 +352,7 @@ class PackCompactorTest {
 
     private static byte[] newer(byte[] encoded) {
         byte[] changed = encoded.clone();
-        TestEntries.makeLater(changed, 0);
+        TestEntries.setLaterVersion(changed, 0);
         return changed;
     }
 
