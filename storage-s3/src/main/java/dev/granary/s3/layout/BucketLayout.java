@@ -49,12 +49,12 @@ public final class BucketLayout {
     }
 
     /** A key for a trial object that no reader ever asks for. */
-    public String trial(String name) {
+    public String probeObject(String name) {
         return root + "trial/" + name;
     }
 
     /** The target whose manifest, or hint to one, an object is by its key; empty for anything else. */
-    public Optional<String> namespaceOfManifest(String key) {
+    public Optional<String> manifestNamespace(String key) {
         Matcher manifest = MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
         return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
     }

@@ -48,33 +48,33 @@ public final class TargetLayout {
     }
 
     /** The name of the pack that an object under {@link #packPrefix} is by its key; empty for anything else. */
-    public Optional<Sha256> nameOfPack(String key) {
+    public Optional<Sha256> packName(String key) {
         String prefix = packPrefix();
         Matcher name = PACK.matcher(key.startsWith(prefix) ? key.substring(prefix.length()) : "");
         return name.matches() ? Optional.of(Sha256.parse(name.group(1))) : Optional.empty();
     }
 
     /** What the keys of all entries begin with that lie outside of packs. */
-    public String loosePrefix() {
+    public String unpackedPrefix() {
         return root + namespace + "/e/";
     }
 
     /** A decoded entry; damaged where it is another one than that name says, or of another target. */
-    public LoadResult inItsPlace(LoadResult decoded, Sha256 name) {
-        return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isHere(entry.id().target()))
+    public LoadResult checkId(LoadResult decoded, Sha256 name) {
+        return decoded instanceof LoadResult.Hit(Entry entry) && !(entry.id().hash().equals(name) && isOfThisTarget(entry.id().target()))
                 ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, in the place of another id")
                 : decoded;
     }
 
-    private boolean isHere(Target asked) {
+    private boolean isOfThisTarget(Target asked) {
         if (asked.equals(target)) {
             return true;
         }
-        boolean isHere = asked.path().equals(namespace);
-        if (isHere) {
+        boolean isOfThisTarget = asked.path().equals(namespace);
+        if (isOfThisTarget) {
             target = asked;
         }
-        return isHere;
+        return isOfThisTarget;
     }
 
     /** The key of the manifest of that number. */
@@ -93,7 +93,7 @@ public final class TargetLayout {
     }
 
     /** The number of the manifest that an object is by its key; empty for anything else. */
-    public OptionalLong numberOfManifest(String key) {
+    public OptionalLong manifestNumber(String key) {
         String prefix = manifestPrefix();
         return key.startsWith(prefix) && MANIFEST.matcher(key.substring(prefix.length())).matches()
                 ? OptionalLong.of(Long.parseLong(key.substring(prefix.length())))

@@ -21,7 +21,7 @@ final class AbsenceVerifier {
     private AbsenceVerifier() {}
 
     /** True if a read of {@code key} that ended in {@code failure} met an absent object. Sends requests after a 403, and none after any other failure. */
-    static boolean isMeantBy(StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
+    static boolean isAbsent(StoreFailure failure, String key, ObjectStore store, TargetLayout keys) {
         return isForbidden(failure) && store.get(keys.hint(), HINT_BYTES) instanceof GetResult.Found && switch (store.head(key)) {
             case HeadResult.Absent _ -> true;
             case HeadResult.Unavailable again -> isForbidden(again.failure());

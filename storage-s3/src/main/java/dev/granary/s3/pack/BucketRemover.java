@@ -37,13 +37,13 @@ public final class BucketRemover {
     }
 
     /** An entry outside of packs, and the pack in which a sound copy of it was read a moment ago. */
-    public record Copied(UnpackedEntry entry, PackInfo copy) {}
+    public record VerifiedCopy(UnpackedEntry entry, PackInfo copy) {}
 
     /** A pack that was never named, and how long it must have been there. */
     public record Orphan(Sha256 name, Duration age) {}
 
     /** What became of packs that their writer wrote for nothing. */
-    public enum Unneeded {
+    public enum OwnPackState {
         /** The newest manifest names none of them. */
         NOT_NAMED,
         /** The newest manifest names at least one: they are committed after all. */
@@ -56,14 +56,14 @@ public final class BucketRemover {
      * Removes packs that this process wrote, and whose commit is known not to be carried out. They are not named by any manifest, unless an answer about
      * that was wrong: so the newest one is asked. What cannot be removed is an orphan, and goes later.
      */
-    public Unneeded removeOwn(List<PackInfo> packs) {
+    public OwnPackState removeOwn(List<PackInfo> packs) {
         if (!(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return Unneeded.UNKNOWN;
+            return OwnPackState.UNKNOWN;
         }
-        Unneeded all = Unneeded.NOT_NAMED;
+        OwnPackState all = OwnPackState.NOT_NAMED;
         for (PackInfo pack : packs) {
             if (newest.names(pack.name())) {
-                all = Unneeded.NAMED;
+                all = OwnPackState.NAMED;
             } else {
                 WriteResult ignored = store.delete(keys.pack(pack.name()));
             }
@@ -85,7 +85,7 @@ public final class BucketRemover {
         Set<Sha256> known = new HashSet<>();
         newest.packs().forEach(pack -> known.add(pack.name()));
         newest.retired().forEach(retired -> known.add(retired.name()));
-        return old.stream().filter(name -> !known.contains(name) && isDone(store.delete(keys.pack(name)))).count();
+        return old.stream().filter(name -> !known.contains(name) && isRemoved(store.delete(keys.pack(name)))).count();
     }
 
     /** True if the server's clock says that a pack is old enough; false if the server tells no time. */
@@ -106,17 +106,17 @@ public final class BucketRemover {
      * @return those that were removed, to be forgotten by the next manifest
      */
     public Set<PackManifest.Retired> removeRetired(List<PackManifest.Retired> expired) {
-        Set<PackManifest.Retired> gone = new HashSet<>();
+        Set<PackManifest.Retired> removed = new HashSet<>();
         if (expired.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return gone;
+            return removed;
         }
         Set<PackManifest.Retired> retired = Set.copyOf(newest.retired());
         for (PackManifest.Retired one : expired) {
-            if (retired.contains(one) && !newest.names(one.name()) && isDone(store.delete(keys.pack(one.name())))) {
-                gone.add(one);
+            if (retired.contains(one) && !newest.names(one.name()) && isRemoved(store.delete(keys.pack(one.name())))) {
+                removed.add(one);
             }
         }
-        return gone;
+        return removed;
     }
 
     /**
@@ -125,13 +125,13 @@ public final class BucketRemover {
      *
      * @return how many were removed
      */
-    public long removeCopied(List<Copied> entries) {
+    public long removeCopied(List<VerifiedCopy> entries) {
         if (entries.isEmpty() || !(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return 0;
         }
         PackedIdFinder others = new PackedIdFinder(newest, keys, PackIndexCache.NONE, store); // this machine's disk tells nothing of the bucket
         long removed = 0;
-        for (Copied one : entries) {
+        for (VerifiedCopy one : entries) {
             if ((newest.names(one.copy().name()) || others.contains(one.entry().id())) && remove(one.entry())) {
                 removed++;
             }
@@ -145,12 +145,12 @@ public final class BucketRemover {
             case WriteResult.Done _ -> true;
             case WriteResult.NotAllowed refused when refused.failure().kind() == StoreFailure.Kind.NOT_SUPPORTED ->
                 store.head(entry.key()) instanceof HeadResult.Found found && found.etag().equals(entry.etag())
-                        && isDone(store.delete(entry.key()));
+                        && isRemoved(store.delete(entry.key()));
             case WriteResult.NotAllowed _, WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.NotSent _, WriteResult.Unknown _ -> false;
         };
     }
 
-    private static boolean isDone(WriteResult result) {
+    private static boolean isRemoved(WriteResult result) {
         return result instanceof WriteResult.Done;
     }
 }

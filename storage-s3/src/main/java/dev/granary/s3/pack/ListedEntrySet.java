@@ -21,31 +21,31 @@ public final class ListedEntrySet {
         if (size >= slots.length / 3 * 2) {
             long[] before = slots;
             slots = new long[before.length * 2];
-            for (long mark : before) {
-                if (mark != 0) {
-                    slots[slot(mark)] = mark;
+            for (long fingerprint : before) {
+                if (fingerprint != 0) {
+                    slots[slot(fingerprint)] = fingerprint;
                 }
             }
         }
-        long mark = mark(namespace, id);
-        int slot = slot(mark);
+        long fingerprint = fingerprint(namespace, id);
+        int slot = slot(fingerprint);
         boolean isNew = slots[slot] == 0;
         if (isNew) {
-            slots[slot] = mark;
+            slots[slot] = fingerprint;
             size++;
         }
         return isNew;
     }
 
-    private static long mark(String namespace, Sha256 id) {
-        long mark = id.prefix() ^ (namespace.hashCode() * 0x9E3779B97F4A7C15L);
-        return mark == 0 ? 1 : mark;
+    private static long fingerprint(String namespace, Sha256 id) {
+        long fingerprint = id.prefix() ^ (namespace.hashCode() * 0x9E3779B97F4A7C15L);
+        return fingerprint == 0 ? 1 : fingerprint;
     }
 
     /** Where that mark is, or belongs. */
-    private int slot(long mark) {
-        int slot = (int) ((mark * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // namespaces of a hostile bucket may be alike in their last bits
-        while (slots[slot] != 0 && slots[slot] != mark) {
+    private int slot(long fingerprint) {
+        int slot = (int) ((fingerprint * 0xBF58476D1CE4E5B9L) >>> 32) & (slots.length - 1); // namespaces of a hostile bucket may be alike in their last bits
+        while (slots[slot] != 0 && slots[slot] != fingerprint) {
             slot = (slot + 1) & (slots.length - 1);
         }
         return slot;

@@ -23,7 +23,7 @@ public final class PackBuilder {
     private static final int FIRST_BYTES = 1 << 20;
 
     private final String namespace;
-    private final List<PackLocation> places = new ArrayList<>();
+    private final List<PackLocation> locations = new ArrayList<>();
     private final Set<Sha256> ids = new HashSet<>();
     private byte[] buffer = new byte[FIRST_BYTES];
     private int length;
@@ -73,13 +73,13 @@ public final class PackBuilder {
             buffer = Arrays.copyOf(buffer, Math.max(2 * buffer.length, length + entry.length));
         }
         System.arraycopy(entry, 0, buffer, length, entry.length);
-        places.add(new PackLocation(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
+        locations.add(new PackLocation(id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
         length += entry.length;
     }
 
     /** True where nothing more should be added. */
     public boolean isFull() {
-        return bytes() >= PackPublisher.FULL_BYTES || places.size() >= PackInfo.MAX_ENTRIES;
+        return bytes() >= PackPublisher.FULL_BYTES || locations.size() >= PackInfo.MAX_ENTRIES;
     }
 
     /** How many bytes the entries have so far. */
@@ -89,17 +89,17 @@ public final class PackBuilder {
 
     /** How many entries there are so far. */
     public int size() {
-        return places.size();
+        return locations.size();
     }
 
     /** The pack. The builder is used up. */
     public Pack build() {
-        places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
-        byte[] tail = PackIndex.encode(places, length, namespace);
-        byte[] body = Arrays.copyOf(buffer, length + tail.length);
-        System.arraycopy(tail, 0, body, length, tail.length);
+        locations.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        byte[] encodedIndex = PackIndex.encode(locations, length, namespace);
+        byte[] body = Arrays.copyOf(buffer, length + encodedIndex.length);
+        System.arraycopy(encodedIndex, 0, body, length, encodedIndex.length);
         Sha256 name = Sha256.of(body);
-        IdBloomFilter filter = IdBloomFilter.of(places.stream().map(PackLocation::id).toList());
-        return new Pack(body, new PackInfo(name, body.length, length, places.size(), 0, filter));
+        IdBloomFilter filter = IdBloomFilter.of(locations.stream().map(PackLocation::id).toList());
+        return new Pack(body, new PackInfo(name, body.length, length, locations.size(), 0, filter));
     }
 }

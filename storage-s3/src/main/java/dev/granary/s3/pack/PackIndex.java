@@ -62,7 +62,7 @@ public final class PackIndex {
             int at = middle * ROW_BYTES;
             int order = Arrays.compareUnsigned(rows, at, at + Sha256.BYTES, wanted, 0, Sha256.BYTES);
             if (order == 0) {
-                return Optional.of(place(middle));
+                return Optional.of(location(middle));
             } else if (order < 0) {
                 low = middle + 1;
             } else {
@@ -73,11 +73,11 @@ public final class PackIndex {
     }
 
     /** All places, in the order of their ids' hashes; a view. */
-    public List<PackLocation> places() {
+    public List<PackLocation> locations() {
         return new AbstractList<>() {
             @Override
             public PackLocation get(int i) {
-                return place(i);
+                return location(i);
             }
 
             @Override
@@ -87,40 +87,40 @@ public final class PackIndex {
         };
     }
 
-    private PackLocation place(int row) {
+    private PackLocation location(int row) {
         ByteBuffer in = ByteBuffer.wrap(rows, row * ROW_BYTES, ROW_BYTES);
         byte[] id = new byte[Sha256.BYTES];
         in.get(id);
         return new PackLocation(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
     }
 
-    /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code places} are sorted. */
-    public static byte[] encode(List<PackLocation> places, long indexOffset, String namespace) {
-        ByteBuffer out = ByteBuffer.allocate(places.size() * ROW_BYTES + FOOTER_BYTES);
-        for (PackLocation place : places) {
-            out.put(place.id().bytes()).putLong(place.offset()).putInt(place.length()).putInt(place.checksum()).putLong(place.compileNanos());
+    /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code locations} are sorted. */
+    public static byte[] encode(List<PackLocation> locations, long indexOffset, String namespace) {
+        ByteBuffer out = ByteBuffer.allocate(locations.size() * ROW_BYTES + FOOTER_BYTES);
+        for (PackLocation location : locations) {
+            out.put(location.id().bytes()).putLong(location.offset()).putInt(location.length()).putInt(location.checksum()).putLong(location.compileNanos());
         }
         int rowBytes = out.position();
-        out.put(MAGIC).putInt(VERSION).putInt(places.size()).putLong(indexOffset);
+        out.put(MAGIC).putInt(VERSION).putInt(locations.size()).putLong(indexOffset);
         out.putInt(crc(out.array(), 0, rowBytes)).put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
         out.putInt(crc(out.array(), rowBytes, out.position() - rowBytes));
         return out.array();
     }
 
     /** Reads the tail of a pack: all that follows its entries. */
-    public static Read decode(byte[] tail, long indexOffset, String namespace) {
-        int rowBytes = tail.length - FOOTER_BYTES;
+    public static Read decode(byte[] encodedIndex, long indexOffset, String namespace) {
+        int rowBytes = encodedIndex.length - FOOTER_BYTES;
         if (rowBytes < 0) {
-            return new Read.Bad(DamageKind.TRUNCATED, tail.length + " bytes are too few for the footer of a pack");
+            return new Read.Bad(DamageKind.TRUNCATED, encodedIndex.length + " bytes are too few for the footer of a pack");
         }
-        ByteBuffer footer = ByteBuffer.wrap(tail, rowBytes, FOOTER_BYTES);
+        ByteBuffer footer = ByteBuffer.wrap(encodedIndex, rowBytes, FOOTER_BYTES);
         byte[] magic = new byte[MAGIC.length];
         footer.get(magic);
         int version = footer.getInt();
         if (!Arrays.equals(magic, MAGIC)) {
             return new Read.Bad(DamageKind.FOREIGN, "not the end of a pack");
         }
-        if (crc(tail, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(tail).getInt(tail.length - Integer.BYTES)) {
+        if (crc(encodedIndex, rowBytes, FOOTER_BYTES - Integer.BYTES) != ByteBuffer.wrap(encodedIndex).getInt(encodedIndex.length - Integer.BYTES)) {
             return new Read.Bad(DamageKind.CORRUPT, "the footer does not match its checksum");
         }
         if (version != VERSION) {
@@ -137,10 +137,10 @@ public final class PackIndex {
         if (!Arrays.equals(target, Sha256.of(namespace.getBytes(UTF_8)).bytes())) {
             return new Read.Bad(DamageKind.WRONG_KEY, "the pack of another target");
         }
-        if (crc(tail, 0, rowBytes) != rowsChecksum) {
+        if (crc(encodedIndex, 0, rowBytes) != rowsChecksum) {
             return new Read.Bad(DamageKind.CORRUPT, "the index does not match its checksum");
         }
-        PackIndex index = new PackIndex(Arrays.copyOf(tail, rowBytes), count);
+        PackIndex index = new PackIndex(Arrays.copyOf(encodedIndex, rowBytes), count);
         return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
     }
 

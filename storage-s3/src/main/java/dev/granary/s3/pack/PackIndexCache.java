@@ -30,8 +30,8 @@ public final class PackIndexCache {
 
     private static final Logger LOG = LoggerFactory.getLogger(PackIndexCache.class);
     private static final String INDEX = ".index";
-    private static final String UNFINISHED = ".part";
-    private static final Duration ABANDONED = Duration.ofHours(1);
+    private static final String TEMP_SUFFIX = ".part";
+    private static final Duration ABANDONED_AGE = Duration.ofHours(1);
 
     private final @Nullable Path directory;
     private final RandomGenerator random;
@@ -49,7 +49,7 @@ public final class PackIndexCache {
     }
 
     /** Keeps a manifest, and no indexes of packs that it does not name. */
-    public void keep(PackManifest manifest) {
+    public void store(PackManifest manifest) {
         write("manifest", manifest.encode());
         Set<String> named = manifest.packs().stream().map(pack -> pack.name().hex() + INDEX).collect(Collectors.toSet());
         if (directory == null) {
@@ -58,7 +58,7 @@ public final class PackIndexCache {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(UNFINISHED) && isAbandoned(file))) {
+                if ((name.endsWith(INDEX) && !named.contains(name)) || (name.endsWith(TEMP_SUFFIX) && isAbandoned(file))) {
                     Files.deleteIfExists(file);
                 }
             }
@@ -68,7 +68,7 @@ public final class PackIndexCache {
     }
 
     /** How long ago the kept manifest was confirmed, by the clock of this machine, in milliseconds; empty where none is kept. */
-    Optional<Long> confirmedAgo(long nowMillis) {
+    Optional<Long> manifestAge(long nowMillis) {
         try {
             return directory == null
                     ? Optional.empty()
@@ -79,17 +79,17 @@ public final class PackIndexCache {
     }
 
     /** The tail of a pack. */
-    Optional<byte[]> tail(PackInfo pack) {
+    Optional<byte[]> encodedIndex(PackInfo pack) {
         return read(pack.name().hex() + INDEX, pack.indexBytes());
     }
 
     /** Keeps the tail of a pack. */
-    void keep(PackInfo pack, byte[] tail) {
-        write(pack.name().hex() + INDEX, tail);
+    void store(PackInfo pack, byte[] encodedIndex) {
+        write(pack.name().hex() + INDEX, encodedIndex);
     }
 
     /** Forgets the tail of a pack, which proved wrong. */
-    void forget(Sha256 pack) {
+    void remove(Sha256 pack) {
         try {
             if (directory != null) {
                 Files.deleteIfExists(directory.resolve(pack.hex() + INDEX));
@@ -101,7 +101,7 @@ public final class PackIndexCache {
 
     /** What a process left that ended while it wrote. */
     private static boolean isAbandoned(Path file) throws IOException {
-        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED));
+        return Files.getLastModifiedTime(file).toInstant().isBefore(Instant.now().minus(ABANDONED_AGE));
     }
 
     private Optional<byte[]> read(String name, long limit) {
@@ -126,11 +126,11 @@ public final class PackIndexCache {
         if (directory == null) {
             return;
         }
-        Path unfinished = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + UNFINISHED);
+        Path temporary = directory.resolve(name + "-" + HexFormat.of().toHexDigits(random.nextLong()) + TEMP_SUFFIX);
         try {
             createPrivate(directory);
-            Files.write(unfinished, bytes);
-            Files.move(unfinished, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+            Files.write(temporary, bytes);
+            Files.move(temporary, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             warn(e);
         }

@@ -49,7 +49,7 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
 
     /** False where an index is surely that of another pack: names of packs do not stand in their indexes. */
     boolean isIndexedBy(PackIndex index) {
-        return index.size() == entries && index.places().stream().allMatch(place -> filter.mayContain(place.id()));
+        return index.size() == entries && index.locations().stream().allMatch(location -> filter.mayContain(location.id()));
     }
 
     /**

@@ -18,13 +18,13 @@ import java.util.zip.CRC32C;
  * What a target's packs are: one version of it, whole. Immutable.
  *
  * @param number its number; the one before the first is 0
- * @param loose whether entries may lie outside of packs
+ * @param unpackedEntries whether entries may lie outside of packs
  * @param packs the packs, the oldest first: an entry that is in several is taken from the first
  * @param retired packs that are named no more, and are to be removed when nobody can be reading them any more
  */
-public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<Retired> retired) {
+public record PackManifest(long number, UnpackedEntries unpackedEntries, List<PackInfo> packs, List<Retired> retired) {
     /** The manifest before the first. */
-    public static final PackManifest NONE = new PackManifest(0, Loose.ALLOWED, List.of(), List.of());
+    public static final PackManifest NONE = new PackManifest(0, UnpackedEntries.POSSIBLE, List.of(), List.of());
 
     /** No manifest is larger, in bytes. */
     static final int MAX_BYTES = 16 << 20;
@@ -42,11 +42,11 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
     static final int HEAD_BYTES = MAGIC.length + 2 * Integer.BYTES + Long.BYTES;
 
     /** Whether entries may lie outside of packs. */
-    public enum Loose {
+    public enum UnpackedEntries {
         /** An id that no pack has may have an entry of its own: readers ask for it. */
-        ALLOWED,
+        POSSIBLE,
         /**
-         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #ALLOWED} first, and the
+         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #POSSIBLE} first, and the
          * compaction seals nothing then: its listing may be older than that entry.
          */
         SEALING,
@@ -81,11 +81,11 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
     PackManifest plus(PackInfo pack) {
         List<PackInfo> all = new ArrayList<>(packs);
         all.add(pack.since(number + 1));
-        return new PackManifest(number + 1, loose, all, retired);
+        return new PackManifest(number + 1, unpackedEntries, all, retired);
     }
 
     /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
-    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, Loose choice) {
+    public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
         for (PackInfo pack : packs) {
@@ -96,20 +96,20 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
             }
         }
         with.forEach(pack -> all.add(pack.since(number + 1)));
-        return new PackManifest(number + 1, choice, all, List.copyOf(gone));
+        return new PackManifest(number + 1, unpackedEntries, all, List.copyOf(gone));
     }
 
     /** The next manifest, which says the same of packs, and that of loose entries. */
-    public PackManifest saying(Loose choice) {
-        return new PackManifest(number + 1, choice, packs, retired);
+    public PackManifest with(UnpackedEntries unpackedEntries) {
+        return new PackManifest(number + 1, unpackedEntries, packs, retired);
     }
 
     /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
     public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
         Set<Sha256> back = new LinkedHashSet<>();
         with.forEach(pack -> back.add(pack.name()));
-        PackManifest replaced = replacing(unusable, with, Loose.ALLOWED);
-        return new PackManifest(replaced.number(), replaced.loose(), replaced.packs(),
+        PackManifest replaced = replacing(unusable, with, UnpackedEntries.POSSIBLE);
+        return new PackManifest(replaced.number(), replaced.unpackedEntries(), replaced.packs(),
                 replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
     }
 
@@ -124,13 +124,13 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
     }
 
     /** True if a pack of that name is named, or retired. */
-    boolean knows(Sha256 pack) {
+    boolean namesOrRetires(Sha256 pack) {
         return names(pack) || retired.stream().anyMatch(one -> one.name().equals(pack));
     }
 
     /** The next manifest, with these retired packs forgotten. */
-    public PackManifest forgetting(Set<Retired> removed) {
-        return new PackManifest(number + 1, loose, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
+    public PackManifest withoutRetired(Set<Retired> removed) {
+        return new PackManifest(number + 1, unpackedEntries, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
     }
 
     /** How many entries the packs have, those counted twice that are in two. */
@@ -154,7 +154,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
 
     byte[] encode() {
         ByteBuffer out = ByteBuffer.allocate((int) byteSize());
-        out.put(MAGIC).putInt(VERSION).putInt(flags(loose)).putLong(number);
+        out.put(MAGIC).putInt(VERSION).putInt(flags(unpackedEntries)).putLong(number);
         out.putInt(packs.size());
         packs.forEach(pack -> pack.writeTo(out));
         out.putInt(retired.size());
@@ -162,9 +162,9 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         return out.putInt(PackIndex.crc(out.array(), 0, out.position())).array();
     }
 
-    private static int flags(Loose loose) {
-        return switch (loose) {
-            case ALLOWED -> 0;
+    private static int flags(UnpackedEntries unpackedEntries) {
+        return switch (unpackedEntries) {
+            case POSSIBLE -> 0;
             case SEALING -> SEALING_FLAG;
             case NONE -> SEALED_FLAG;
         };
@@ -192,19 +192,19 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         in.position(MAGIC.length);
         int version = in.getInt();
         int flags = in.getInt();
-        Optional<Loose> loose = Arrays.stream(Loose.values()).filter(choice -> flags(choice) == flags).findFirst();
-        if (version != VERSION || loose.isEmpty()) {
+        Optional<UnpackedEntries> unpackedEntries = Arrays.stream(UnpackedEntries.values()).filter(value -> flags(value) == flags).findFirst();
+        if (version != VERSION || unpackedEntries.isEmpty()) {
             return new Read.Bad(version < VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW, "manifest version " + version + ", flags " + flags);
         }
         try {
-            return readLists(in, loose.get());
+            return readLists(in, unpackedEntries.get());
         } catch (BufferUnderflowException e) {
             return new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up");
         }
     }
 
     /** Lists grow as their elements are read: a count that is too large ends with the bytes, not with the memory. */
-    private static Read readLists(ByteBuffer in, Loose loose) {
+    private static Read readLists(ByteBuffer in, UnpackedEntries unpackedEntries) {
         long number = in.getLong();
         List<PackInfo> packs = new ArrayList<>();
         long entries = 0;
@@ -227,7 +227,7 @@ public record PackManifest(long number, Loose loose, List<PackInfo> packs, List<
         }
         return in.hasRemaining() || number < 0
                 ? new Read.Bad(DamageKind.CORRUPT, "the lengths in the manifest do not add up")
-                : new Read.Ok(new PackManifest(number, loose, packs, retired));
+                : new Read.Ok(new PackManifest(number, unpackedEntries, packs, retired));
     }
 
     private static int count(ByteBuffer in) {

@@ -101,7 +101,7 @@ final class PackManifestChain {
             case GetResult.Found found -> Optional.of(new Hint(parsed(found).orElse(0), found.etag(), found.dates().lastModifiedMillis()));
             case GetResult.TooLarge _ -> Optional.of(new Hint(0, "", 0));
             case GetResult.Absent _ -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -124,9 +124,9 @@ final class PackManifestChain {
     /** The newest manifest for a reader, who knows {@code known} already. */
     PackManifest newest(PackManifest known) throws UnknownStateException {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
-        boolean isStill = number > known.number() || (number > 0 && isStill(known));
+        boolean isUnchanged = number > known.number() || (number > 0 && isUnchanged(known));
         Optional<Hint> hint = hint();
-        if (isStill && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap, or to what began anew in an emptied bucket
+        if (isUnchanged && hint.map(Hint::number).orElse(0L) <= number) { // a later hint leads over a gap, or to what began anew in an emptied bucket
             return number == known.number() ? known : read(number, known);
         }
         return hint.isEmpty() ? PackManifest.NONE : read(newestNumber(hint.get()), PackManifest.NONE);
@@ -146,9 +146,9 @@ final class PackManifestChain {
      *
      * @param number of a manifest that is there
      */
-    boolean isLedTo(long number, Hint hint) throws UnknownStateException {
+    boolean leadsTo(long number, Hint hint) throws UnknownStateException {
         long from = hint.searchedFrom();
-        return from >= number ? from == number || isJoined(number, from) : number == from + 1 || isJoined(from, number);
+        return from >= number ? from == number || isContiguous(number, from) : number == from + 1 || isContiguous(from, number);
     }
 
     /**
@@ -157,7 +157,7 @@ final class PackManifestChain {
      */
     boolean isHidden(PackManifest created) throws UnknownStateException {
         return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
-                && !created.packs().stream().allMatch(pack -> next.knows(pack.name()));
+                && !created.packs().stream().allMatch(pack -> next.namesOrRetires(pack.name()));
     }
 
     /** True if the manifest that the hint names is there, or the one after it. */
@@ -172,11 +172,11 @@ final class PackManifestChain {
     boolean isBuiltOn(PackManifest later, Hint hint) throws UnknownStateException {
         long there = lastFrom(hint.number());
         return there < later.number() && content(there) instanceof Content.Sound(PackManifest earlier)
-                && earlier.packs().stream().allMatch(pack -> later.knows(pack.name()));
+                && earlier.packs().stream().allMatch(pack -> later.namesOrRetires(pack.name()));
     }
 
     /** True if there is a manifest of each number from the one after {@code low} to {@code high}: the later ones were built on the earlier ones. */
-    boolean isJoined(long low, long high) throws UnknownStateException {
+    boolean isContiguous(long low, long high) throws UnknownStateException {
         return lastFrom(low) >= high;
     }
 
@@ -193,7 +193,7 @@ final class PackManifestChain {
                 return new Confirmed(PackManifest.NONE, true);
             }
             if (number == start.number()) {
-                if (isStill(start)) {
+                if (isUnchanged(start)) {
                     return new Confirmed(start, true);
                 }
             } else {
@@ -208,26 +208,26 @@ final class PackManifestChain {
     }
 
     /** False if a manifest is not there any more: somebody emptied the bucket, and numbers begin again, or old ones were removed. */
-    private boolean isStill(PackManifest known) throws UnknownStateException {
+    private boolean isUnchanged(PackManifest known) throws UnknownStateException {
         String key = keys.manifest(known.number());
         return switch (store.head(key)) {
-            case HeadResult.Found found when found.marks().sha256().isEmpty() -> endsLike(known, key, found.bytes());
+            case HeadResult.Found found when found.marks().sha256().isEmpty() -> hasSameChecksum(known, key, found.bytes());
             case HeadResult.Found found -> {
                 byte[] expected = known.encode();
                 yield found.bytes() == expected.length && found.marks().sha256().equals(Sha256.of(expected).hex());
             }
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
     /** Compares the checksum at the end, for servers that keep no metadata. */
-    private boolean endsLike(PackManifest known, String key, long bytes) throws UnknownStateException {
+    private boolean hasSameChecksum(PackManifest known, String key, long bytes) throws UnknownStateException {
         byte[] expected = known.encode();
         int from = expected.length - CHECKSUM_BYTES;
         return bytes == expected.length
-                && part(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
+                && readRange(key, from, CHECKSUM_BYTES).filter(end -> Arrays.equals(end, 0, end.length, expected, from, expected.length)).isPresent();
     }
 
     /** The number of the newest manifest; 0 if there is none. */
@@ -254,19 +254,19 @@ final class PackManifestChain {
             throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than a look-up may"));
         }
         NavigableSet<Long> last = new TreeSet<>();
-        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.numberOfManifest(object.key()).ifPresent(number -> {
+        ListResult listed = store.list(keys.manifestPrefix(), object -> keys.manifestNumber(object.key()).ifPresent(number -> {
             last.add(number);
             if (last.size() > MAX_CANDIDATES) {
                 last.pollFirst();
             }
         }));
-        if (listed instanceof ListResult.Unavailable lost) {
-            if (hint == 0 && AbsenceVerifier.isForbidden(lost.failure())) {
+        if (listed instanceof ListResult.Unavailable unavailable) {
+            if (hint == 0 && AbsenceVerifier.isForbidden(unavailable.failure())) {
                 return 0;
             }
-            String advice = AbsenceVerifier.isForbidden(lost.failure())
+            String advice = AbsenceVerifier.isForbidden(unavailable.failure())
                     ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
-            throw new UnknownStateException(new StoreFailure(lost.failure().kind(), lost.failure().status(), lost.failure().code(), lost.failure().message() + advice));
+            throw new UnknownStateException(new StoreFailure(unavailable.failure().kind(), unavailable.failure().status(), unavailable.failure().code(), unavailable.failure().message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
@@ -301,22 +301,22 @@ final class PackManifestChain {
         return switch (store.head(key)) {
             case HeadResult.Found found -> !found.marks().putId().isEmpty() || beginsLikeManifest(key, number);
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> false;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
     /** Without metadata it is a manifest behind a proxy that strips metadata, or nothing of ours, such as a page with 200. */
     private boolean beginsLikeManifest(String key, long number) throws UnknownStateException {
-        return part(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
+        return readRange(key, 0, PackManifest.HEAD_BYTES).filter(first -> PackManifest.isHeadOf(first, number)).isPresent();
     }
 
-    private Optional<byte[]> part(String key, long offset, int length) throws UnknownStateException {
+    private Optional<byte[]> readRange(String key, long offset, int length) throws UnknownStateException {
         return switch (store.range(key, offset, length)) {
             case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
             case GetResult.Absent _, GetResult.TooLarge _ -> Optional.empty();
-            case GetResult.Unavailable lost when lost.failure().status() == NOT_SATISFIABLE -> Optional.empty();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable when unavailable.failure().status() == NOT_SATISFIABLE -> Optional.empty();
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -346,8 +346,8 @@ final class PackManifestChain {
             }
             case GetResult.TooLarge _ -> new Content.Bad(MemorySegment.NULL, "it has more than " + PackManifest.MAX_BYTES + " bytes");
             case GetResult.Absent _ -> new Content.Absent();
-            case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> new Content.Absent();
-            case GetResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> new Content.Absent();
+            case GetResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -378,7 +378,7 @@ final class PackManifestChain {
             if (at == number - MAX_STEPS_BACK + 1 && isGone(at)) { // the chain began later, or a rule has taken what was before: readers find nothing either
                 return Optional.of(new Confirmed(renumbered(PackManifest.NONE, number), false));
             }
-            Optional<PackManifest> sound = soundOrDamaged(at);
+            Optional<PackManifest> sound = readSound(at);
             if (sound.isPresent()) {
                 return Optional.of(new Confirmed(renumbered(sound.get(), number), at == number));
             }
@@ -391,7 +391,7 @@ final class PackManifestChain {
     }
 
     /** The manifest; empty if it is damaged or gone in the bucket, which takes several answers that agree. */
-    private Optional<PackManifest> soundOrDamaged(long number) throws UnknownStateException {
+    private Optional<PackManifest> readSound(long number) throws UnknownStateException {
         @Nullable MemorySegment before = null;
         int agreeing = 0;
         String detail = "it is answered 404";
@@ -424,8 +424,8 @@ final class PackManifestChain {
         return switch (store.head(key)) {
             case HeadResult.Found _ -> false;
             case HeadResult.Absent _ -> true;
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> true;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> true;
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
@@ -434,12 +434,12 @@ final class PackManifestChain {
         return switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> answered.byteSize() == 0 ? found.bytes() > PackManifest.MAX_BYTES : found.bytes() == answered.byteSize();
             case HeadResult.Absent _ -> false;
-            case HeadResult.Unavailable lost -> throw new UnknownStateException(lost.failure());
+            case HeadResult.Unavailable unavailable -> throw new UnknownStateException(unavailable.failure());
         };
     }
 
     /** Under another number it is the last sound one before a damaged one, which may have said that entries lie alone. */
     private static PackManifest renumbered(PackManifest manifest, long number) {
-        return manifest.number() == number ? manifest : new PackManifest(number, PackManifest.Loose.ALLOWED, manifest.packs(), manifest.retired());
+        return manifest.number() == number ? manifest : new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, manifest.packs(), manifest.retired());
     }
 }

@@ -38,8 +38,8 @@ public final class PackManifestLog {
     private static final int MAX_UNDATED = 1;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
     private static final int LONGEST_PAUSE_SHIFT = 5;
-    private static final String UNLED = "whether readers come to the newest manifest: the hint cannot be read";
-    private static final String ASTRAY = "a manifest was written that readers do not reach now";
+    private static final String HINT_UNREADABLE = "whether readers come to the newest manifest: the hint cannot be read";
+    private static final String UNREACHABLE = "a manifest was written that readers do not reach now";
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -130,7 +130,7 @@ public final class PackManifestLog {
     public boolean repairHint(PackManifest newest) {
         try {
             return newest.number() == 0 || chain.hint().filter(hint -> hint.number() == newest.number()).isPresent()
-                    || lead(newest, Known.BEFORE) == Led.YES;
+                    || advanceHint(newest, Origin.EARLIER) == Reachability.REACHED;
         } catch (UnknownStateException e) {
             return false;
         }
@@ -138,26 +138,26 @@ public final class PackManifestLog {
 
     /** The newest manifest as a writer must know it: one wrong answer is a failure, and never an older manifest. */
     public Newest confirmed() {
-        return confirmed(Damaged.PASSED_BY);
+        return confirmed(DamagePolicy.SKIP);
     }
 
     /** The newest manifest as a remover must know it: confirmed, not damaged in the bucket either, and one to which look-ups come. */
     Newest confirmedWhole() {
-        return confirmed(Damaged.UNAVAILABLE);
+        return confirmed(DamagePolicy.FAIL);
     }
 
     /** What to make of a newest manifest that is damaged in the bucket. */
-    private enum Damaged { PASSED_BY, UNAVAILABLE }
+    private enum DamagePolicy { SKIP, FAIL }
 
-    private Newest confirmed(Damaged damaged) {
+    private Newest confirmed(DamagePolicy policy) {
         try {
             Optional<PackManifestChain.Hint> hint = chain.hint();
             PackManifestChain.Confirmed newest = chain.confirmed(PackManifest.NONE, hint.orElse(new PackManifestChain.Hint(0, "", 0)));
             long number = newest.manifest().number();
-            if (damaged == Damaged.PASSED_BY) {
+            if (policy == DamagePolicy.SKIP) {
                 return new Newest.Found(newest.manifest());
             }
-            if (number > 0 && (hint.isEmpty() || !chain.isLedTo(number, hint.get()))) {
+            if (number > 0 && (hint.isEmpty() || !chain.leadsTo(number, hint.get()))) {
                 return new Newest.Unavailable("the hint does not lead to manifest " + number);
             }
             return newest.isWhole() ? new Newest.Found(newest.manifest()) : new Newest.Unavailable("manifest " + number + " is damaged");
@@ -180,9 +180,9 @@ public final class PackManifestLog {
         private final Function<PackManifest, Optional<PackManifest>> plan;
         private PackManifestChain.Hint hint = new PackManifestChain.Hint(0, "", 0);
         private PackManifest base = PackManifest.NONE;
-        private @Nullable PackManifest open; // sent, and nobody can say yet whether it is committed
-        private boolean isAnyAstray; // of those that were sent: there, or may come to be, and readers did not come to it
-        private String trouble = "";
+        private @Nullable PackManifest pending; // sent, and nobody can say yet whether it is committed
+        private boolean hasUnreachable; // of those that were sent: there, or may come to be, and readers did not come to it
+        private String cause = "";
 
         Committer(Function<PackManifest, Optional<PackManifest>> plan) {
             this.plan = plan;
@@ -197,7 +197,7 @@ public final class PackManifestLog {
                         return end.get();
                     }
                 }
-                return failed(open == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : trouble);
+                return failed(pending == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : cause);
             } catch (UnknownStateException e) {
                 return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
             }
@@ -208,18 +208,18 @@ public final class PackManifestLog {
             base = chain.confirmed(base, hint).manifest();
             Optional<PackManifest> landed = landed();
             if (landed.isPresent()) {
-                return led(landed.get(), Known.BEFORE);
+                return settle(landed.get(), Origin.EARLIER);
             }
-            boolean isStray = isStray();
-            Optional<PackManifest> next = plan.apply(isStray ? stray(base, hint) : base);
+            boolean isDetached = isDetached();
+            Optional<PackManifest> next = plan.apply(isDetached ? detachedBase(base, hint) : base);
             if (next.isEmpty()) {
-                return isStray && base.loose() == PackManifest.Loose.NONE ? unsealed() : unwanted();
+                return isDetached && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? unsealed() : nothingPlanned();
             }
             if (!next.get().isReadable()) {
                 return Optional.of(failed("the packs of this target would have more than " + PackManifest.MAX_ENTRIES + " entries, or their manifest"
                         + " more than " + PackManifest.MAX_BYTES + " bytes: compact them, or remove what is not needed"));
             }
-            Optional<Committed> end = created(next.get(), isStray);
+            Optional<Committed> end = created(next.get(), isDetached);
             if (end.isEmpty()) {
                 pause.accept(Duration.ofNanos(1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, LONGEST_PAUSE_SHIFT))));
             }
@@ -228,98 +228,98 @@ public final class PackManifestLog {
 
         /** The manifest that was left open, if it turns out to be committed. It is not left open any more if its number is taken. */
         private Optional<PackManifest> landed() throws UnknownStateException {
-            if (open == null || base.number() < open.number()) {
+            if (pending == null || base.number() < pending.number()) {
                 return Optional.empty();
             }
-            PackManifest sent = open;
-            open = null;
-            return switch (fate(sent, base)) {
+            PackManifest sent = pending;
+            pending = null;
+            return switch (outcome(sent, base)) {
                 case COMMITTED -> Optional.of(sent);
-                case ANOTHERS -> Optional.empty();
-                case ASTRAY -> {
-                    isAnyAstray = true;
+                case FOREIGN -> Optional.empty();
+                case UNREACHABLE -> {
+                    hasUnreachable = true;
                     yield Optional.empty();
                 }
             };
         }
 
         /** True if the hint does not lead to the newest manifest, or is not the one that was there when that was sealed. */
-        private boolean isStray() throws UnknownStateException {
-            boolean isUnled = hint.number() == 0 && base.loose() == PackManifest.Loose.NONE;
-            return base.number() == 0 || isUnled || !chain.isLedTo(base.number(), hint);
+        private boolean isDetached() throws UnknownStateException {
+            boolean isUnled = hint.number() == 0 && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
+            return base.number() == 0 || isUnled || !chain.leadsTo(base.number(), hint);
         }
 
         /** A sealed manifest to which only a listing leads: its seal is taken off before anybody relies on it. */
         private Optional<Committed> unsealed() throws UnknownStateException {
-            PackManifest unsealed = stray(base, hint).saying(PackManifest.Loose.ALLOWED);
-            if (create(unsealed) instanceof Created.Mine) {
-                lead(unsealed, Known.JUST_CREATED);
+            PackManifest unsealed = detachedBase(base, hint).with(PackManifest.UnpackedEntries.POSSIBLE);
+            if (create(unsealed) instanceof Creation.Own) {
+                advanceHint(unsealed, Origin.JUST_CREATED);
             }
-            beginAnew();
+            restart();
             return Optional.empty();
         }
 
         /** Nothing is to be done any more. The caller relies on what is there: readers must come to it. */
-        private Optional<Committed> unwanted() throws UnknownStateException {
-            if (isAnywhere()) { // what the newest manifest says may be overtaken by what was sent
-                return Optional.of(new Committed.Unknown(open == null ? ASTRAY : trouble));
+        private Optional<Committed> nothingPlanned() throws UnknownStateException {
+            if (mayExist()) { // what the newest manifest says may be overtaken by what was sent
+                return Optional.of(new Committed.Unknown(pending == null ? UNREACHABLE : cause));
             }
             if (hint.number() == base.number() || base.number() == 0) {
                 return Optional.of(new Committed.Overtaken());
             }
-            return switch (lead(base, Known.BEFORE)) {
-                case YES -> Optional.of(new Committed.Overtaken());
-                case UNKNOWN -> Optional.of(new Committed.Failed(UNLED));
-                case NO -> {
-                    beginAnew();
+            return switch (advanceHint(base, Origin.EARLIER)) {
+                case REACHED -> Optional.of(new Committed.Overtaken());
+                case UNKNOWN -> Optional.of(new Committed.Failed(HINT_UNREADABLE));
+                case NOT_REACHED -> {
+                    restart();
                     yield Optional.empty();
                 }
             };
         }
 
-        private Optional<Committed> created(PackManifest next, boolean isStray) throws UnknownStateException {
+        private Optional<Committed> created(PackManifest next, boolean isDetached) throws UnknownStateException {
             switch (create(next)) {
-                case Created.Mine _ -> {
-                    return led(next, Known.JUST_CREATED);
+                case Creation.Own _ -> {
+                    return settle(next, Origin.JUST_CREATED);
                 }
-                case Created.Others _ -> {
-                    trouble = "";
-                    base = isStray ? PackManifest.NONE : base; // searched anew: numbers between may be missing
+                case Creation.Foreign _ -> {
+                    cause = "";
+                    base = isDetached ? PackManifest.NONE : base; // searched anew: numbers between may be missing
                 }
-                case Created.Open(String cause) -> {
-                    isAnyAstray |= open != null && open.number() != next.number(); // one number has one manifest
-                    open = next;
-                    trouble = cause;
+                case Creation.Undecided(String cause) -> {
+                    hasUnreachable |= pending != null && pending.number() != next.number(); // one number has one manifest
+                    pending = next;
+                    cause = cause;
                 }
             }
             return Optional.empty();
         }
 
         /** What a manifest of this commit that is there means: readers come to it, or the plan is made again. */
-        private Optional<Committed> led(PackManifest own, Known known) throws UnknownStateException {
-            isAnyAstray = true; // until it is known that readers come to it
-            return switch (lead(own, known)) {
-                case YES -> Optional.of(new Committed.Done(own));
-                case UNKNOWN -> Optional.of(new Committed.Unknown(UNLED));
-                case NO -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
-                    beginAnew();
+        private Optional<Committed> settle(PackManifest own, Origin origin) throws UnknownStateException {
+            hasUnreachable = true; // until it is known that readers come to it
+            return switch (advanceHint(own, origin)) {
+                case REACHED -> Optional.of(new Committed.Done(own));
+                case UNKNOWN -> Optional.of(new Committed.Unknown(HINT_UNREADABLE));
+                case NOT_REACHED -> { // somebody removed manifests: the bucket was begun anew while this process stood still, or has a gap
+                    restart();
                     yield Optional.empty();
                 }
             };
         }
 
-        private void beginAnew() throws UnknownStateException {
+        private void restart() throws UnknownStateException {
             hint = createdHint();
             base = PackManifest.NONE;
         }
 
         /** True if a manifest that this commit has sent is in the bucket, or may come to be. */
-        private boolean isAnywhere() {
-            return open != null || isAnyAstray;
+        private boolean mayExist() {
+            return pending != null || hasUnreachable;
         }
 
         private Committed failed(String cause) {
-            return isAnywhere() ? new Committed.Unknown(cause) : new Committed.Failed(cause);
+            return mayExist() ? new Committed.Unknown(cause) : new Committed.Failed(cause);
         }
     }
 
@@ -327,101 +327,101 @@ public final class PackManifestLog {
      * What to build on where the hint does not lead to a manifest: the one that a listing leads to, or none. It gets the number that the hint names, if that
      * is larger, since numbers do not come again. While look-ups did not come to it, entries may have been published alone whatever it says of them.
      */
-    private static PackManifest stray(PackManifest base, PackManifestChain.Hint hint) {
+    private static PackManifest detachedBase(PackManifest base, PackManifestChain.Hint hint) {
         long number = base.number() == 0 ? hint.first() - 1 : Math.max(base.number(), hint.number());
-        return new PackManifest(number, PackManifest.Loose.ALLOWED, base.packs(), base.retired());
+        return new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, base.packs(), base.retired());
     }
 
     /** What became of one attempt to create a manifest. */
-    private sealed interface Created {
-        record Mine() implements Created {}
+    private sealed interface Creation {
+        record Own() implements Creation {}
 
         /** That number is somebody else's. */
-        record Others() implements Created {}
+        record Foreign() implements Creation {}
 
         /** Nobody can say yet; the bucket shows no manifest of that number, or none that is sound. */
-        record Open(String cause) implements Created {}
+        record Undecided(String cause) implements Creation {}
     }
 
-    private Created create(PackManifest next) throws UnknownStateException {
+    private Creation create(PackManifest next) throws UnknownStateException {
         byte[] body = next.encode();
         ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), Sha256.of(body).hex());
         String key = keys.manifest(next.number());
-        Optional<StoreFailure> unheard = Optional.empty(); // why there is no answer to an attempt that may have landed, or still may
+        Optional<StoreFailure> unanswered = Optional.empty(); // why there is no answer to an attempt that may have landed, or still may
         for (int attempt = 1; ; attempt++) {
             switch (store.putIfAbsent(key, body, marks)) {
                 case WriteResult.Done _ -> {
-                    return new Created.Mine();
+                    return new Creation.Own();
                 }
                 case WriteResult.PreconditionFailed _ -> { // a proxy may have sent it twice: then the object is ours
-                    return judged(key, body, unheard, "the server says that " + key + " is there, and does not show it");
+                    return examine(key, body, unanswered, "the server says that " + key + " is there, and does not show it");
                 }
                 case WriteResult.Conflict _ -> {
-                    if (unheard.isEmpty()) {
-                        return judged(key, body, unheard, "a conflict at " + key);
+                    if (unanswered.isEmpty()) {
+                        return examine(key, body, unanswered, "a conflict at " + key);
                     }
                     // else the conflict may be with the attempt before
                 }
-                case WriteResult.Unknown lost -> unheard = Optional.of(lost.failure());
-                case WriteResult.NotAllowed refused -> throw unheard.isPresent() ? UnknownStateException.afterWrite(refused.failure()) : new UnknownStateException(refused.failure());
-                case WriteResult.NotSent unsent -> throw unheard.isPresent() ? UnknownStateException.afterWrite(unsent.failure()) : new UnknownStateException(unsent.failure());
+                case WriteResult.Unknown unknown -> unanswered = Optional.of(unknown.failure());
+                case WriteResult.NotAllowed refused -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(refused.failure()) : new UnknownStateException(refused.failure());
+                case WriteResult.NotSent unsent -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(unsent.failure()) : new UnknownStateException(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
-                return judged(key, body, unheard, "a conflict at " + key);
+                return examine(key, body, unanswered, "a conflict at " + key);
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
     }
 
     /** Whose manifest is there. Its bytes tell: if they are those that were sent, the plan is carried out, whoever created it. */
-    private Created judged(String key, byte[] body, Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
+    private Creation examine(String key, byte[] body, Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
         switch (store.get(key, PackManifest.MAX_BYTES)) {
             case GetResult.Found found -> {
                 byte[] there = found.bytes().toArray(ValueLayout.JAVA_BYTE);
                 if (Arrays.equals(there, body)) {
-                    return new Created.Mine();
+                    return new Creation.Own();
                 }
-                return PackManifest.decode(there) instanceof PackManifest.Read.Ok ? new Created.Others() : new Created.Open(cause);
+                return PackManifest.decode(there) instanceof PackManifest.Read.Ok ? new Creation.Foreign() : new Creation.Undecided(cause);
             }
             case GetResult.TooLarge _ -> {
-                return new Created.Others();
+                return new Creation.Foreign();
             }
             case GetResult.Absent _ -> {
-                return absent(unheard, cause);
+                return absent(unanswered, cause);
             }
-            case GetResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), key, store, keys) -> {
-                return absent(unheard, cause);
+            case GetResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), key, store, keys) -> {
+                return absent(unanswered, cause);
             }
-            case GetResult.Unavailable lost -> throw UnknownStateException.afterWrite(lost.failure());
+            case GetResult.Unavailable unavailable -> throw UnknownStateException.afterWrite(unavailable.failure());
         }
     }
 
-    private static Created absent(Optional<StoreFailure> unheard, String cause) throws UnknownStateException {
-        if (unheard.isPresent()) {
-            throw UnknownStateException.afterWrite(unheard.get()); // it may land later
+    private static Creation absent(Optional<StoreFailure> unanswered, String cause) throws UnknownStateException {
+        if (unanswered.isPresent()) {
+            throw UnknownStateException.afterWrite(unanswered.get()); // it may land later
         }
-        return new Created.Open(cause);
+        return new Creation.Undecided(cause);
     }
 
     /** What became of a manifest that was sent without an answer, and whose number is not free any more. */
-    private enum Fate {
+    private enum Outcome {
         COMMITTED,
         /** The manifest of that number is somebody else's. */
-        ANOTHERS,
+        FOREIGN,
         /** It is there, or may come to be, and the newest manifest is not built on it. */
-        ASTRAY
+        UNREACHABLE
     }
 
     /** What became of a manifest that was sent, where {@code newest} has the same number or a later one. */
-    private Fate fate(PackManifest sent, PackManifest newest) throws UnknownStateException {
+    private Outcome outcome(PackManifest sent, PackManifest newest) throws UnknownStateException {
         byte[] body = sent.encode();
         if (newest.number() == sent.number()) {
-            return Arrays.equals(newest.encode(), body) ? Fate.COMMITTED : Fate.ANOTHERS;
+            return Arrays.equals(newest.encode(), body) ? Outcome.COMMITTED : Outcome.FOREIGN;
         }
-        return switch (judged(keys.manifest(sent.number()), body, Optional.empty(), "")) {
-            case Created.Mine _ -> chain.isJoined(sent.number(), newest.number()) ? Fate.COMMITTED : Fate.ASTRAY;
-            case Created.Others _ -> Fate.ANOTHERS;
-            case Created.Open _ -> Fate.ASTRAY;
+        return switch (examine(keys.manifest(sent.number()), body, Optional.empty(), "")) {
+            case Creation.Own _ -> chain.isContiguous(sent.number(), newest.number()) ? Outcome.COMMITTED : Outcome.UNREACHABLE;
+            case Creation.Foreign _ -> Outcome.FOREIGN;
+            case Creation.Undecided _ -> Outcome.UNREACHABLE;
         };
     }
 
@@ -430,7 +430,7 @@ public final class PackManifestLog {
      * has no manifests, and the first manifest gets its number from that time.
      */
     private PackManifestChain.Hint createdHint() throws UnknownStateException {
-        StoreFailure trouble = StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
+        StoreFailure cause = StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that " + keys.hint() + " is there, and does not show it");
         int undated = 0;
         for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
             Optional<PackManifestChain.Hint> hint = Optional.empty();
@@ -443,7 +443,7 @@ public final class PackManifestLog {
                     return hint.get(); // a server that tells no time
                 }
             } catch (UnknownStateException e) {
-                trouble = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
+                cause = e.failure(); // 403 may stand for an absent one, and creating it does no harm in any case
             }
             if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
                 switch (store.putIfAbsent(keys.hint(), PackManifestChain.hintText(0), ObjectMarks.NONE)) {
@@ -451,21 +451,21 @@ public final class PackManifestLog {
                         continue;
                     }
                     case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                    case WriteResult.Unknown lost -> trouble = lost.failure();
+                    case WriteResult.Unknown unanswered -> cause = unanswered.failure();
                     case WriteResult.NotAllowed refused -> throw new UnknownStateException(refused.failure());
                     case WriteResult.NotSent unsent -> throw new UnknownStateException(unsent.failure());
                 }
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
         }
-        throw new UnknownStateException(trouble);
+        throw new UnknownStateException(cause);
     }
 
     /** Whether a process that knows nothing comes to a manifest. */
-    private enum Led { YES, NO, UNKNOWN }
+    private enum Reachability { REACHED, NOT_REACHED, UNKNOWN }
 
     /** Since when a manifest is known to be there. */
-    private enum Known { JUST_CREATED, BEFORE }
+    private enum Origin { JUST_CREATED, EARLIER }
 
     /**
      * Finds out whether a process that knows nothing comes to the manifest, or a later one that was built on it, and advances the hint, as
@@ -474,53 +474,53 @@ public final class PackManifestLog {
      * <p>A hint of other manifests is left as it is: they began after these were removed. A server that replaces no versions gets a plain write, which may
      * take the hint back a little; but a hint that is never written expires, and with it what readers find.
      */
-    private Led lead(PackManifest manifest, Known known) {
+    private Reachability advanceHint(PackManifest manifest, Origin origin) {
         byte[] text = PackManifestChain.hintText(manifest.number());
-        Led led = Led.UNKNOWN;
+        Reachability reachability = Reachability.UNKNOWN;
         for (int attempt = 1; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
-            led = Led.UNKNOWN; // the hint may be gone since the last attempt
+            reachability = Reachability.UNKNOWN; // the hint may be gone since the last attempt
             try {
                 Optional<PackManifestChain.Hint> now = chain.hint();
-                Way way = way(manifest, known, now);
-                if (way == Way.NONE) {
-                    return Led.NO;
+                Route route = route(manifest, origin, now);
+                if (route == Route.NONE) {
+                    return Reachability.NOT_REACHED;
                 }
-                boolean isAhead = way == Way.HINT && now.isPresent() && now.get().number() >= manifest.number();
+                boolean isAhead = route == Route.HINT && now.isPresent() && now.get().number() >= manifest.number();
                 if (isAhead || isHintWritten(now, text)) {
-                    return Led.YES;
+                    return Reachability.REACHED;
                 }
-                led = way == Way.HINT ? Led.YES : Led.UNKNOWN;
+                reachability = route == Route.HINT ? Reachability.REACHED : Reachability.UNKNOWN;
             } catch (UnknownStateException e) {
                 // asked again
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt));
         }
-        return led;
+        return reachability;
     }
 
     /** How a process that knows nothing comes to a manifest. */
-    private enum Way { HINT, LISTING, NONE }
+    private enum Route { HINT, LISTING, NONE }
 
     /** A hint that is not there, or leads nowhere, makes it list; if that leads to the manifest, the hint may be written. */
-    private Way way(PackManifest manifest, Known known, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
+    private Route route(PackManifest manifest, Origin origin, Optional<PackManifestChain.Hint> hint) throws UnknownStateException {
         long number = manifest.number();
-        if (known == Known.JUST_CREATED && chain.isHidden(manifest)) {
-            return Way.NONE;
+        if (origin == Origin.JUST_CREATED && chain.isHidden(manifest)) {
+            return Route.NONE;
         }
-        if ((known == Known.BEFORE || hint.isEmpty()) && !chain.exists(number)) {
-            return Way.NONE; // what is gone is nobody's newest
+        if ((origin == Origin.EARLIER || hint.isEmpty()) && !chain.exists(number)) {
+            return Route.NONE; // what is gone is nobody's newest
         }
-        if (hint.isPresent() && chain.isLedTo(number, hint.get())) {
-            return Way.HINT;
+        if (hint.isPresent() && chain.leadsTo(number, hint.get())) {
+            return Route.HINT;
         }
         if (hint.isPresent() && chain.leadsAnywhere(hint.get()) && !chain.isBuiltOn(manifest, hint.get())) {
-            return Way.NONE;
+            return Route.NONE;
         }
-        if (manifest.loose() == PackManifest.Loose.NONE) {
-            return Way.NONE; // while look-ups did not come to it, entries may have been published alone
+        if (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
+            return Route.NONE; // while look-ups did not come to it, entries may have been published alone
         }
         long newest = chain.newestNumber(hint.orElse(new PackManifestChain.Hint(0, "", 0)));
-        return newest == number || (newest > number && chain.isJoined(number, newest)) ? Way.LISTING : Way.NONE;
+        return newest == number || (newest > number && chain.isContiguous(number, newest)) ? Route.LISTING : Route.NONE;
     }
 
     private boolean isHintWritten(Optional<PackManifestChain.Hint> before, byte[] text) {

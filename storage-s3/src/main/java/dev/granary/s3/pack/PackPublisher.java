@@ -38,27 +38,27 @@ public final class PackPublisher {
 
     private final ObjectStore store;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
+    private final PackIndexCache indexCache;
     private final PackManifestLog log;
     private final PackWriter writer;
     private final BucketRemover remover;
     private final LostPackFinder lostPacks;
     private final RandomGenerator random;
-    private final Map<Sha256, Waiting> waiting = new LinkedHashMap<>(); // guarded by this
+    private final Map<Sha256, PendingEntry> pending = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
 
     /** Who waits to hear of an entry, and how many bytes it has. */
-    private record Waiting(long bytes, List<Consumer<StoreResult>> listeners) {
-        void hear(StoreResult result) {
+    private record PendingEntry(long bytes, List<Consumer<StoreResult>> listeners) {
+        void complete(StoreResult result) {
             StoreResult own = result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
             listeners.forEach(listener -> listener.accept(own));
         }
     }
 
-    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache shelf, RandomGenerator random, Consumer<Duration> pause) {
+    public PackPublisher(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, RandomGenerator random, Consumer<Duration> pause) {
         this.store = store;
         this.keys = keys;
-        this.shelf = shelf;
+        this.indexCache = indexCache;
         this.log = new PackManifestLog(store, keys, random, pause);
         this.writer = new PackWriter(store, random, pause);
         this.remover = new BucketRemover(store, keys, log);
@@ -85,13 +85,13 @@ public final class PackPublisher {
             return false;
         }
         synchronized (this) {
-            Waiting before = waiting.get(entry.id().hash());
+            PendingEntry before = pending.get(entry.id().hash());
             if (before != null) {
                 before.listeners().add(whenDone); // nothing is written yet: whatever becomes of it is told to all
                 return true;
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
-            waiting.put(entry.id().hash(), new Waiting(encoded.length, new ArrayList<>(List.of(whenDone))));
+            pending.put(entry.id().hash(), new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
             if (open.isFull()) {
                 publish();
             }
@@ -128,11 +128,11 @@ public final class PackPublisher {
      * as missing. Sends one read of the newest manifest and a listing; commits nothing if no pack is lost or the bucket does not say.
      */
     public Forgotten forgetLost() {
-        LostPackFinder.Found[] last = {new LostPackFinder.Found.Lost(Set.of())};
+        LostPackFinder.SearchResult[] last = {new LostPackFinder.SearchResult.Lost(Set.of())};
         PackManifestLog.Committed committed = log.commit(base -> {
             last[0] = lostPacks.find(base.packs());
-            return last[0] instanceof LostPackFinder.Found.Lost(Set<Sha256> gone) && !gone.isEmpty()
-                    ? Optional.of(base.replacing(gone, List.of(), base.loose()))
+            return last[0] instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone) && !gone.isEmpty()
+                    ? Optional.of(base.replacing(gone, List.of(), base.unpackedEntries()))
                     : Optional.empty();
         });
         return switch (committed) {
@@ -140,8 +140,8 @@ public final class PackPublisher {
             case PackManifestLog.Committed.Unknown unknown ->
                 new Forgotten.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
             case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> switch (last[0]) {
-                case LostPackFinder.Found.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
-                case LostPackFinder.Found.Unsaid(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
+                case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) -> new Forgotten.Done(gone.size());
+                case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) -> new Forgotten.Failed("the packs could not be listed: " + failure);
             };
         };
     }
@@ -150,14 +150,14 @@ public final class PackPublisher {
     private void publish() {
         Pack pack = open.build();
         open = new PackBuilder(keys.namespace(), random);
-        Map<Sha256, Waiting> told = new LinkedHashMap<>(waiting);
-        waiting.clear();
+        Map<Sha256, PendingEntry> batch = new LinkedHashMap<>(pending);
+        pending.clear();
         StoreResult result = new StoreResult.Failed("the pack could not be written");
         try {
-            result = write(pack, told.keySet());
+            result = write(pack, batch.keySet());
         } finally { // a store that breaks its contract leaves nobody waiting
             StoreResult last = result;
-            told.values().forEach(one -> one.hear(last));
+            batch.values().forEach(one -> one.complete(last));
         }
     }
 
@@ -180,14 +180,14 @@ public final class PackPublisher {
                     return new StoreResult.Failed("the manifest could not be committed: " + failed.cause());
                 }
                 case PackManifestLog.Committed.Done(PackManifest committed) -> {
-                    switch (writer.named(info, keys, committed.number())) {
-                        case PackWriter.Named.Lasting _ -> {
+                    switch (writer.stateAfterCommit(info, keys, committed.number())) {
+                        case PackWriter.PackState.Lasting _ -> {
                             return new StoreResult.Stored(info.bytes());
                         }
-                        case PackWriter.Named.Unknown unsaid -> {
-                            return new StoreResult.Unknown("whether the pack is there nobody can say: " + unsaid.failure());
+                        case PackWriter.PackState.Unknown unavailable -> {
+                            return new StoreResult.Unknown("whether the pack is there nobody can say: " + unavailable.failure());
                         }
-                        case PackWriter.Named.Late _, PackWriter.Named.Gone _ -> {
+                        case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
                             lost.add(info.name());
                             current = PackBuilder.renamed(current, random);
                         }
@@ -210,7 +210,7 @@ public final class PackPublisher {
         Set<Sha256> gone = base.packs().stream()
                 .filter(named -> lost.contains(named.name()) && TargetPackReader.presence(named, keys, store) == TargetPackReader.Presence.GONE)
                 .map(PackInfo::name).collect(Collectors.toSet());
-        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.loose()));
+        return Optional.of(gone.isEmpty() ? base.plus(pack) : base.replacing(gone, List.of(pack), base.unpackedEntries()));
     }
 
     private StoreResult overtaken(PackInfo pack) {
@@ -230,7 +230,7 @@ public final class PackPublisher {
             if (lost.contains(pack.name()) || missing.stream().noneMatch(pack.filter()::mayContain)) {
                 continue;
             }
-            if (TargetPackReader.fetchIndex(pack, keys, shelf, store) instanceof TargetPackReader.Indexed.Ok ok
+            if (TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok
                     && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
                     && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.THERE) {
                 missing.removeIf(id -> ok.index().find(id).isPresent());

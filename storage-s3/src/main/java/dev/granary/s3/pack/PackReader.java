@@ -26,9 +26,9 @@ public final class PackReader implements AutoCloseable {
 
     private final ObjectStore store;
     private final Settings settings;
-    private final RefreshSchedule intervals;
+    private final RefreshSchedule schedule;
     private final Map<String, TargetPackReader> targets = new ConcurrentHashMap<>();
-    private final ExecutorService refreshing = Executors.newSingleThreadExecutor(task -> {
+    private final ExecutorService refreshThread = Executors.newSingleThreadExecutor(task -> {
         Thread thread = new Thread(task, "granary-manifests");
         thread.setDaemon(true);
         return thread;
@@ -39,11 +39,11 @@ public final class PackReader implements AutoCloseable {
      * What all that is done with the packs of a bucket has in common.
      *
      * @param root what all keys of the bucket begin with; ends with a slash
-     * @param shelves where manifests and indexes are kept on this machine's disk; empty: they are not
+     * @param indexDirectory where manifests and indexes are kept on this machine's disk; empty: they are not
      * @param random makes names and spreads what is done at intervals
      * @param pause waits that long
      */
-    public record Settings(String root, Optional<Path> shelves, RandomGenerator random, Consumer<Duration> pause) {
+    public record Settings(String root, Optional<Path> indexDirectory, RandomGenerator random, Consumer<Duration> pause) {
         /** The keys of the target of that namespace. */
         public TargetLayout keys(String namespace) {
             return new TargetLayout(root, namespace);
@@ -55,8 +55,8 @@ public final class PackReader implements AutoCloseable {
         }
 
         /** The indexes of the target of that namespace on this machine. */
-        public PackIndexCache indexes(String namespace) {
-            return shelves.map(directory -> new PackIndexCache(directory.resolve(namespace), random)).orElse(PackIndexCache.NONE);
+        public PackIndexCache indexCache(String namespace) {
+            return indexDirectory.map(directory -> new PackIndexCache(directory.resolve(namespace), random)).orElse(PackIndexCache.NONE);
         }
     }
 
@@ -64,38 +64,38 @@ public final class PackReader implements AutoCloseable {
      * The packs of a bucket for look-ups; a thread of their own compares manifests.
      *
      * @param interval how often a manifest is compared with the bucket's
-     * @param patience how long a look-up waits for another one that is reading a manifest or an index
+     * @param timeout how long a look-up waits for another one that is reading a manifest or an index
      * @param nanos the monotonic clock
      */
-    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration patience, LongSupplier nanos) {
-        this(store, settings, new RefreshSchedule(interval, patience, nanos, System::currentTimeMillis, settings.random()), null);
+    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration timeout, LongSupplier nanos) {
+        this(store, settings, new RefreshSchedule(interval, timeout, nanos, System::currentTimeMillis, settings.random()), null);
     }
 
-    PackReader(ObjectStore store, Settings settings, RefreshSchedule intervals, @Nullable Executor executor) {
+    PackReader(ObjectStore store, Settings settings, RefreshSchedule schedule, @Nullable Executor executor) {
         this.store = store;
         this.settings = settings;
-        this.intervals = intervals;
-        this.executor = executor == null ? refreshing : executor;
+        this.schedule = schedule;
+        this.executor = executor == null ? refreshThread : executor;
     }
 
     /** The directory below {@code localDirectory} for the indexes of a bucket, which is named among all buckets of all servers. */
-    public static Path shelves(Path localDirectory, String bucketName) {
+    public static Path indexDirectory(Path localDirectory, String bucketName) {
         return localDirectory.resolve("packs").resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
     }
 
-    /** What the packs say of an id; {@code lookUp} sends what the caller waits for. */
-    public PackAnswer load(Id id, ObjectStore lookUp) {
-        return target(id.target().path()).load(id, lookUp);
+    /** What the packs say of an id; {@code lookupStore} sends what the caller waits for. */
+    public PackAnswer load(Id id, ObjectStore lookupStore) {
+        return target(id.target().path()).load(id, lookupStore);
     }
 
     /** What the packs of a target have under the hash of an id. */
-    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookUp) {
-        return target(namespace).load(id, lookUp);
+    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookupStore) {
+        return target(namespace).load(id, lookupStore);
     }
 
     /** True where a pack that is there now has an entry of that id; false where nobody can say. */
-    public boolean holds(Id id, ObjectStore lookUp) {
-        return target(id.target().path()).holds(id, lookUp);
+    public boolean holds(Id id, ObjectStore lookupStore) {
+        return target(id.target().path()).holds(id, lookupStore);
     }
 
     /** A mark for {@link #confirm}: what is read of the target of that id from now on is newer. */
@@ -108,8 +108,8 @@ public final class PackReader implements AutoCloseable {
      *
      * @return false if the bucket does not say what that is
      */
-    public boolean confirm(Id id, long mark, ObjectStore lookUp) {
-        return target(id.target().path()).confirm(mark, lookUp);
+    public boolean confirm(Id id, long mark, ObjectStore lookupStore) {
+        return target(id.target().path()).confirm(mark, lookupStore);
     }
 
     /**
@@ -133,9 +133,9 @@ public final class PackReader implements AutoCloseable {
     }
 
     /** True if a look-up met a pack of the target of that id that is not there, since the manifest was read. */
-    public boolean hasLost(Id id) {
+    public boolean hasLostPack(Id id) {
         TargetPackReader known = targets.get(id.target().path());
-        return known != null && known.hasLost();
+        return known != null && known.hasLostPack();
     }
 
     private TargetPackReader target(String namespace) {
@@ -144,13 +144,13 @@ public final class PackReader implements AutoCloseable {
     }
 
     private TargetPackReader open(String namespace) {
-        return new TargetPackReader(store, settings.keys(namespace), settings.indexes(namespace), intervals,
+        return new TargetPackReader(store, settings.keys(namespace), settings.indexCache(namespace), schedule,
                 over -> settings.manifests(over, namespace), executor);
     }
 
     /** Ends what is under way. */
     @Override
     public void close() {
-        refreshing.shutdownNow();
+        refreshThread.shutdownNow();
     }
 }

@@ -67,9 +67,9 @@ public final class PackWriter {
                         return isThere(key, pack) ? new Written.Done() : new Written.Failed(conflict);
                     }
                 }
-                case WriteResult.Unknown lost -> {
+                case WriteResult.Unknown unanswered -> {
                     if (attempt == MAX_ATTEMPTS) {
-                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(lost.failure());
+                        return isThere(key, pack) ? new Written.Done() : new Written.Failed(unanswered.failure());
                     }
                 }
             }
@@ -82,31 +82,31 @@ public final class PackWriter {
     }
 
     /** Whether a pack may be relied on that a manifest is to name, or names. */
-    public sealed interface Named {
+    public sealed interface PackState {
         /** It is there, and nobody removes it who has not seen that manifest. */
-        record Lasting() implements Named {}
+        record Lasting() implements PackState {}
 
         /** It is there, and was so old before a manifest named it that another process may just be removing it: this process stood still. */
-        record Late() implements Named {}
+        record Late() implements PackState {}
 
         /** It is not there. */
-        record Gone() implements Named {}
+        record Gone() implements PackState {}
 
         /** Nobody can say. */
-        record Unknown(StoreFailure failure) implements Named {}
+        record Unknown(StoreFailure failure) implements PackState {}
     }
 
     /** Asks for a pack before its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
-    public Named named(PackInfo pack, TargetLayout keys) {
-        return named(pack, keys, _ -> false);
+    public PackState stateBeforeCommit(PackInfo pack, TargetLayout keys) {
+        return state(pack, keys, _ -> false);
     }
 
     /**
      * Asks for a pack after the commit of the manifest of that number, which names it. The age of the pack at the commit decides: a process that stood
      * still afterwards was in time.
      */
-    public Named named(PackInfo pack, TargetLayout keys, long number) {
-        return named(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
+    public PackState stateAfterCommit(PackInfo pack, TargetLayout keys, long number) {
+        return state(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest
                 && isInTime(packDates, manifest.dates()));
     }
 
@@ -115,14 +115,14 @@ public final class PackWriter {
                 && manifest.lastModifiedMillis() - pack.lastModifiedMillis() < BucketRemover.LONGEST_COMMIT.toMillis();
     }
 
-    private Named named(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
+    private PackState state(PackInfo pack, TargetLayout keys, Predicate<ServerTimestamps> wasInTime) {
         return switch (store.head(keys.pack(pack.name()))) {
-            case HeadResult.Found found when found.bytes() != pack.bytes() -> new Named.Gone();
+            case HeadResult.Found found when found.bytes() != pack.bytes() -> new PackState.Gone();
             case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
-                    ? new Named.Lasting() : new Named.Late();
-            case HeadResult.Absent _ -> new Named.Gone();
-            case HeadResult.Unavailable lost when AbsenceVerifier.isMeantBy(lost.failure(), keys.pack(pack.name()), store, keys) -> new Named.Gone();
-            case HeadResult.Unavailable lost -> new Named.Unknown(lost.failure());
+                    ? new PackState.Lasting() : new PackState.Late();
+            case HeadResult.Absent _ -> new PackState.Gone();
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) -> new PackState.Gone();
+            case HeadResult.Unavailable unavailable -> new PackState.Unknown(unavailable.failure());
         };
     }
 }

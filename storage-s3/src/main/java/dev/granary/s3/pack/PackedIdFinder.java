@@ -16,28 +16,28 @@ import java.util.Set;
 public final class PackedIdFinder {
     private final PackManifest manifest;
     private final TargetLayout keys;
-    private final PackIndexCache shelf;
+    private final PackIndexCache indexCache;
     private final ObjectStore store;
     private final List<PackIndex> indexes = new ArrayList<>();
-    private final Set<Sha256> asked = new HashSet<>();
+    private final Set<Sha256> requested = new HashSet<>();
 
     /**
      * The entries in the packs of a manifest.
      *
-     * @param shelf where indexes may be taken from; {@link PackIndexCache#NONE}: from the bucket alone
+     * @param indexCache where indexes may be taken from; {@link PackIndexCache#NONE}: from the bucket alone
      */
-    public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache shelf, ObjectStore store) {
+    public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         this.manifest = manifest;
         this.keys = keys;
-        this.shelf = shelf;
+        this.indexCache = indexCache;
         this.store = store;
     }
 
     /** True if the index of a pack has the id; false also if an index that may have it cannot be read. */
     public boolean contains(Sha256 id) {
         for (PackInfo pack : manifest.packs()) {
-            if (pack.filter().mayContain(id) && asked.add(pack.name())
-                    && TargetPackReader.fetchIndex(pack, keys, shelf, store) instanceof TargetPackReader.Indexed.Ok ok) {
+            if (pack.filter().mayContain(id) && requested.add(pack.name())
+                    && TargetPackReader.fetchIndex(pack, keys, indexCache, store) instanceof TargetPackReader.IndexResult.Ok ok) {
                 indexes.add(ok.index());
             }
         }

@@ -13,12 +13,12 @@ import java.util.random.RandomGenerator;
  * together. Thread-safe where its parts are.
  *
  * @param interval how often a manifest is compared with the bucket's
- * @param patience how long a look-up waits for another one that is reading a manifest or an index
+ * @param timeout how long a look-up waits for another one that is reading a manifest or an index
  * @param nanos the monotonic clock
  * @param wallMillis the wall clock, which tells when another process has read; a wrong one costs a request more or less
  * @param random spreads the intervals
  */
-record RefreshSchedule(Duration interval, Duration patience, LongSupplier nanos, LongSupplier wallMillis, RandomGenerator random) {
+record RefreshSchedule(Duration interval, Duration timeout, LongSupplier nanos, LongSupplier wallMillis, RandomGenerator random) {
     /** After that many intervals a manifest does not tell any more what is absent. */
     static final int MAX_AGE = 3;
 
@@ -54,9 +54,9 @@ record RefreshSchedule(Duration interval, Duration patience, LongSupplier nanos,
     }
 
     /** When to read next, after a manifest was confirmed so long ago, in milliseconds; empty: just now. */
-    long nextRefresh(Optional<Long> confirmedAgo) {
+    long nextRefresh(Optional<Long> manifestAge) {
         long whole = interval.toNanos() / 2 + random.nextLong(interval.toNanos() + 1);
-        long passed = confirmedAgo.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
+        long passed = manifestAge.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
         return nanos.getAsLong() + (passed < 0 ? 0 : Math.max(0, whole - passed));
     }
 

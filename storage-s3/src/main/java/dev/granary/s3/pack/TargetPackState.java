@@ -14,21 +14,21 @@ final class TargetPackState {
     private final PackManifest manifest;
     private final Map<Sha256, PackIndex> indexes = new ConcurrentHashMap<>();
     private final Set<Sha256> lostPacks = ConcurrentHashMap.newKeySet();
-    private final Set<Bad> bad = ConcurrentHashMap.newKeySet();
-    private final Set<Sha256> badIds = ConcurrentHashMap.newKeySet();
+    private final Set<DamagedEntry> damaged = ConcurrentHashMap.newKeySet();
+    private final Set<Sha256> damagedIds = ConcurrentHashMap.newKeySet();
     private final Set<Sha256> wholePacks = ConcurrentHashMap.newKeySet();
     private volatile RefreshSchedule.Moment confirmedAt = RefreshSchedule.Moment.NEVER;
 
     /** An entry that is damaged in a pack. */
-    private record Bad(Sha256 pack, Sha256 id) {}
+    private record DamagedEntry(Sha256 pack, Sha256 id) {}
 
     private final State state;
 
     /** Whether the bucket, or this machine's disk, has ever told what there is. */
-    private enum State { TOLD, UNTOLD }
+    private enum State { KNOWN, UNKNOWN }
 
     TargetPackState(PackManifest manifest) {
-        this(manifest, State.TOLD);
+        this(manifest, State.KNOWN);
     }
 
     private TargetPackState(PackManifest manifest, State state) {
@@ -37,12 +37,12 @@ final class TargetPackState {
     }
 
     /** What is known before the bucket has ever answered: nothing. */
-    static TargetPackState untold() {
-        return new TargetPackState(PackManifest.NONE, State.UNTOLD);
+    static TargetPackState unknown() {
+        return new TargetPackState(PackManifest.NONE, State.UNKNOWN);
     }
 
-    boolean isTold() {
-        return state == State.TOLD;
+    boolean isKnown() {
+        return state == State.KNOWN;
     }
 
     PackManifest manifest() {
@@ -55,7 +55,7 @@ final class TargetPackState {
     }
 
     /** Notes that the manifest was the newest one at that moment. */
-    void confirmed(RefreshSchedule.Moment at) {
+    void setConfirmedAt(RefreshSchedule.Moment at) {
         confirmedAt = at;
     }
 
@@ -72,7 +72,7 @@ final class TargetPackState {
     }
 
     /** The same, and it still knows which packs are lost: it is asked for in the middle of a look-up that has just found out. */
-    TargetPackState nextKeepingLost(PackManifest newer) {
+    TargetPackState nextWithLostPacks(PackManifest newer) {
         TargetPackState next = next(newer);
         next.lostPacks.addAll(lostPacks);
         return next;
@@ -88,26 +88,26 @@ final class TargetPackState {
 
     /** True where the pack may have the id: its filter says so, and neither the pack has proved to be missing, nor the entry in it to be damaged. */
     boolean mayHave(PackInfo pack, Sha256 id) {
-        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !bad.contains(new Bad(pack.name(), id));
+        return pack.filter().mayContain(id) && !lostPacks.contains(pack.name()) && !damaged.contains(new DamagedEntry(pack.name(), id));
     }
 
     /** Remembers that a pack is not there, or not what it should be. */
-    void lost(PackInfo pack) {
+    void markLost(PackInfo pack) {
         lostPacks.add(pack.name());
     }
 
-    boolean hasLost() {
+    boolean hasLostPack() {
         return !lostPacks.isEmpty();
     }
 
     /** Remembers that what a pack has for the id is damaged. */
-    void bad(PackInfo pack, Sha256 id) {
-        bad.add(new Bad(pack.name(), id));
-        badIds.add(id);
+    void markDamaged(PackInfo pack, Sha256 id) {
+        damaged.add(new DamagedEntry(pack.name(), id));
+        damagedIds.add(id);
     }
 
     /** Remembers that a pack is in the bucket with its full length: a process that has no index of it can read it. */
-    void whole(PackInfo pack) {
+    void markWhole(PackInfo pack) {
         wholePacks.add(pack.name());
     }
 
@@ -117,7 +117,7 @@ final class TargetPackState {
 
     /** True where an id that no pack has is not outside of packs either. One that proved wrong in a pack may have been published again. */
     boolean isSurelyAbsent(Sha256 id) {
-        return manifest.loose() == PackManifest.Loose.NONE && !badIds.contains(id)
+        return manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && !damagedIds.contains(id)
                 && manifest.packs().stream().noneMatch(pack -> lostPacks.contains(pack.name()) && pack.filter().mayContain(id));
     }
 }

@@ -124,9 +124,9 @@ final class History {
         int count = random.nextInt(2, 6);
         for (int i = 0; i < count; i++) {
             boolean mayList = !has(Feature.NO_LISTING) || random.nextBoolean();
-            Optional<Path> shelves = has(Feature.SHELVES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve(has(Feature.SHARED_SHELF) ? "all" : "m" + i)) : Optional.empty();
+            Optional<Path> indexDirectory = has(Feature.SHELVES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve(has(Feature.SHARED_SHELF) ? "all" : "m" + i)) : Optional.empty();
             long skew = has(Feature.SKEW) ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2)) : 0;
-            machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, shelves, skew), NAMESPACE, random.split()));
+            machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, indexDirectory, skew), NAMESPACE, random.split()));
         }
     }
 
@@ -169,7 +169,7 @@ final class History {
     void turn(Machine machine) {
         bucket.pass(1 + random.nextInt(15));
         if (!isOver && random.nextDouble() < switchRate) {
-            machine.stampShelf();
+            machine.stampManifestFile();
             machine.work().fiber().handOver();
         }
     }
@@ -246,8 +246,8 @@ final class History {
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    PackManifest.Loose loose = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.Loose.NONE : PackManifest.Loose.ALLOWED;
-                    begin(machine, loose == PackManifest.Loose.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, loose));
+                    PackManifest.UnpackedEntries unpackedEntries = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.POSSIBLE;
+                    begin(machine, unpackedEntries == PackManifest.UnpackedEntries.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, unpackedEntries));
                 }
             }
             case 4 -> {
@@ -391,20 +391,20 @@ final class History {
         }
     }
 
-    private void compact(Machine machine, PackManifest.Loose loose) {
-        Object outcome = compacted(machine, loose);
+    private void compact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
+        Object outcome = compacted(machine, unpackedEntries);
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
     }
 
-    private static Object compacted(Machine machine, PackManifest.Loose loose) {
+    private static Object compacted(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
         Object last = "nothing";
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             switch (machine.process().packed().compaction(NAMESPACE).plan(GRACE)) {
-                case PackCompactor.Planned.Unavailable lost -> {
-                    return lost;
+                case PackCompactor.Planned.Unavailable unavailable -> {
+                    return unavailable;
                 }
                 case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), loose, _ -> {});
+                    last = machine.process().packed().compaction(NAMESPACE).run(ready.plan(), unpackedEntries, _ -> {});
                     if (!(last instanceof PackCompactor.Result.Overtaken)) {
                         return last;
                     }
@@ -439,7 +439,7 @@ final class History {
         }
         try {
             BulkEntryReader warming = SequentialReading.of(machine.process().packed().warming(NAMESPACE));
-            BulkReadPlan plan = warming.plan(newest, BulkEntryReader.Alone.READ, _ -> true);
+            BulkReadPlan plan = warming.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
             warming.run(plan, new BulkEntryReader.Receiver() {
                 @Override
                 public void entries(List<BulkEntryReader.Arrival> arrivals) {
@@ -591,10 +591,10 @@ final class History {
         for (int i = 0; i < 2 && !able.isEmpty(); i++) {
             Machine machine = able.get(random.nextInt(able.size()));
             calmly(machine, "compact", () -> {
-                Object outcome = compacted(machine, PackManifest.Loose.ALLOWED);
+                Object outcome = compacted(machine, PackManifest.UnpackedEntries.POSSIBLE);
                 if (!(outcome instanceof PackCompactor.Result.Done)) {
                     pass(true, LEFT_ALONE_MILLIS);
-                    outcome = compacted(machine, PackManifest.Loose.ALLOWED);
+                    outcome = compacted(machine, PackManifest.UnpackedEntries.POSSIBLE);
                 }
                 Object last = outcome;
                 trace(() -> "  " + last);

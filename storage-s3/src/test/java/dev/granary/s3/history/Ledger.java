@@ -233,7 +233,7 @@ final class Ledger {
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
-        if (newestManifest().loose() == PackManifest.Loose.NONE && bucket.stored(keyAlone(id)).filter(stored -> isSound(stored, id)).isPresent()) {
+        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE && bucket.stored(unpackedKey(id)).filter(stored -> isSound(stored, id)).isPresent()) {
             return Shape.B8_ALONE_IN_SEALED_TARGET;
         }
         if (!bucket.keepsMarks()) {
@@ -248,7 +248,7 @@ final class Ledger {
         if (isUnavailable(id)) {
             return Shape.LOOK_UP_UNAVAILABLE;
         }
-        Optional<Bucket.Stored> alone = bucket.stored(keyAlone(id));
+        Optional<Bucket.Stored> alone = bucket.stored(unpackedKey(id));
         boolean isSoundAlone = alone.filter(stored -> isSound(stored, id)).isPresent();
         PackManifest newest = newestManifest();
         if (seenNumber() != newest.number()) {
@@ -360,7 +360,7 @@ final class Ledger {
         return "v1/" + namespace + "/m/newest";
     }
 
-    private String keyAlone(Id id) {
+    private String unpackedKey(Id id) {
         String name = id.hash().hex();
         return "v1/" + namespace + "/e/" + name.substring(0, 2) + "/" + name;
     }
@@ -387,7 +387,7 @@ final class Ledger {
     }
 
     static String describe(PackManifest manifest) {
-        return "manifest " + manifest.number() + " " + (manifest.loose() == PackManifest.Loose.NONE ? "sealed " : "")
+        return "manifest " + manifest.number() + " " + (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? "sealed " : "")
                 + manifest.packs().stream().map(pack -> pack.name().hex().substring(0, 6)).toList()
                 + " retired " + manifest.retired().stream().map(one -> one.name().hex().substring(0, 6) + "@" + one.since()).toList();
     }

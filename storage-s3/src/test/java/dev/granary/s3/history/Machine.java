@@ -27,7 +27,7 @@ final class Machine {
     private final String name;
     private final boolean mayList;
     private final S3Config config;
-    private final Optional<Path> shelf;
+    private final Optional<Path> manifestFile;
     private final long skewMillis;
     private final Wire wire;
     private final RandomGenerator random;
@@ -99,10 +99,10 @@ final class Machine {
      *
      * @param name its name
      * @param mayList whether its credentials may list
-     * @param shelves where it keeps manifests; empty: nowhere
+     * @param indexDirectory where it keeps manifests; empty: nowhere
      * @param skewMillis how far its wall clock is ahead
      */
-    record Kind(String name, boolean mayList, Optional<Path> shelves, long skewMillis) {}
+    record Kind(String name, boolean mayList, Optional<Path> indexDirectory, long skewMillis) {}
 
     Machine(History history, Bucket bucket, Ledger ledger, S3Config.Builder config, Kind kind, String namespace, SplittableRandom random) {
         this.history = history;
@@ -110,9 +110,9 @@ final class Machine {
         this.name = kind.name();
         this.mayList = kind.mayList();
         this.skewMillis = kind.skewMillis();
-        kind.shelves().ifPresent(config::shelves);
+        kind.indexDirectory().ifPresent(config::shelves);
         this.config = config.build();
-        this.shelf = kind.shelves().map(shelves -> shelves.resolve(namespace).resolve("manifest"));
+        this.manifestFile = kind.indexDirectory().map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
         this.process = start();
@@ -171,7 +171,7 @@ final class Machine {
             troubledAtMillis = bucket.nowMillis(); // what it knows now it may have asked before it was suspended
         }
         work = null;
-        stampShelf();
+        stampManifestFile();
     }
 
     /** True where a process was suspended in it, or might as well have been. */
@@ -206,12 +206,12 @@ final class Machine {
     }
 
     /** The files of the machine's disk have the time of the history. */
-    void stampShelf() {
-        if (shelf.isPresent() && Files.exists(shelf.get())) {
+    void stampManifestFile() {
+        if (manifestFile.isPresent() && Files.exists(manifestFile.get())) {
             try {
-                long real = Files.getLastModifiedTime(shelf.get()).toMillis();
+                long real = Files.getLastModifiedTime(manifestFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
-                    Files.setLastModifiedTime(shelf.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
+                    Files.setLastModifiedTime(manifestFile.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);

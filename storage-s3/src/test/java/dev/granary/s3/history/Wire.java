@@ -203,7 +203,7 @@ final class Wire implements ObjectStore {
             case GetResult.Found found -> found.bytes().byteSize() + " bytes" + hint(found.bytes());
             case GetResult.Absent _ -> "404";
             case GetResult.TooLarge _ -> "too large";
-            case GetResult.Unavailable lost -> lost.failure().toString();
+            case GetResult.Unavailable unavailable -> unavailable.failure().toString();
         };
     }
 
@@ -215,7 +215,7 @@ final class Wire implements ObjectStore {
         return switch (result) {
             case HeadResult.Found found -> found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
             case HeadResult.Absent _ -> "404";
-            case HeadResult.Unavailable lost -> lost.failure().toString();
+            case HeadResult.Unavailable unavailable -> unavailable.failure().toString();
         };
     }
 
@@ -226,7 +226,7 @@ final class Wire implements ObjectStore {
             case WriteResult.Conflict _ -> "409";
             case WriteResult.NotAllowed refused -> refused.failure().toString();
             case WriteResult.NotSent unsent -> unsent.failure().toString();
-            case WriteResult.Unknown lost -> lost.failure().toString();
+            case WriteResult.Unknown unanswered -> unanswered.failure().toString();
         };
     }
 }

@@ -51,7 +51,7 @@ class AcknowledgedPacksTest {
     private final TestEntries made = new TestEntries("AcknowledgedPacksTest");
 
     @TempDir
-    private Path shelves;
+    private Path indexDirectory;
 
     private List<Entry> some(int count) {
         return Stream.generate(() -> made.entry(500)).limit(count).toList();
@@ -86,60 +86,60 @@ class AcknowledgedPacksTest {
 
     private PackCompactor.Result compact() {
         PackCompactor compaction = bucket.compaction();
-        return compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        return compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
     }
 
     private long packObjects() {
         return store.keys().stream().filter(key -> key.endsWith(".pack")).count();
     }
 
-    private PackPublisher publisherWithShelf(PackIndexCache shelf) {
-        return new PackPublisher(store, PackFixture.KEYS, shelf, bucket.random(), _ -> {});
+    private PackPublisher publisherWithShelf(PackIndexCache indexCache) {
+        return new PackPublisher(store, PackFixture.KEYS, indexCache, bucket.random(), _ -> {});
     }
 
     @Test
     @DisplayName("A3 B1 a pack that a lifecycle rule removed is published again, although its index is still on this machine's disk")
     void lifecycleRemovedPack() {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
-        assertStored(populate(publisherWithShelf(shelf), all));
+        assertStored(populate(publisherWithShelf(indexCache), all));
         PackInfo pack = bucket.newest().packs().getFirst();
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
-        assertEquals(5, populate(publisherWithShelf(shelf), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        assertEquals(5, populate(publisherWithShelf(indexCache), all).stream().filter(StoreResult.Duplicate.class::isInstance).count());
         bucket.remove(pack);
-        assertStored(populate(publisherWithShelf(shelf), all));
+        assertStored(populate(publisherWithShelf(indexCache), all));
         assertFound(all);
     }
 
     @Test
     @DisplayName("A3 B1 a compaction sees that a named pack is gone, although its index is still on this machine's disk")
     void lifecycleRemovedPackAndCompaction() {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, store));
-        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, shelf, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
+        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, indexCache, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
         assertEquals(0, plan(compaction).lost());
-        all.forEach(bucket::placeAlone);
+        all.forEach(bucket::placeUnpacked);
         bucket.remove(pack);
         store.pass(GRACE);
         assertEquals(List.of(1L, 5L, 0L), List.of(plan(compaction).lost(), plan(compaction).folded(), plan(compaction).removed()));
-        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.Loose.NONE, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Done.class, compaction.run(plan(compaction), PackManifest.UnpackedEntries.NONE, _ -> {}));
         assertFound(all);
     }
 
     @Test
     @DisplayName("B1 a listing for people tells no entries of a pack that is gone")
     void lifecycleRemovedPackAndListing() throws Exception {
-        PackIndexCache shelf = bucket.shelf(shelves);
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
         List<Entry> all = some(3);
         PackInfo pack = bucket.publish(bucket.pack(all));
         List<Object> listed = new ArrayList<>();
-        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(3, listed.size());
         bucket.remove(pack);
         listed.clear();
-        new PackListing(store, PackFixture.KEYS, shelf, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
+        new PackListing(store, PackFixture.KEYS, indexCache, bucket.log()).list(new ListedEntrySet(), Map.of(), listed::add);
         assertEquals(List.of(), listed);
     }
 
@@ -442,16 +442,16 @@ class AcknowledgedPacksTest {
     }
 
     /** One minute between looks at the bucket, by those clocks. */
-    private RefreshSchedule intervals(LongSupplier nanos, LongSupplier wallMillis) {
+    private RefreshSchedule schedule(LongSupplier nanos, LongSupplier wallMillis) {
         return new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
     }
 
-    private PackReader packsWithoutShelf(RefreshSchedule intervals, Executor behind) {
-        return new PackReader(store, bucket.settings(Optional.empty()), intervals, behind);
+    private PackReader packsWithoutShelf(RefreshSchedule schedule, Executor behind) {
+        return new PackReader(store, bucket.settings(Optional.empty()), schedule, behind);
     }
 
-    private PackReader packsWithShelf(RefreshSchedule intervals) {
-        return new PackReader(store, bucket.settings(Optional.of(shelves)), intervals, _ -> {});
+    private PackReader packsWithShelf(RefreshSchedule schedule) {
+        return new PackReader(store, bucket.settings(Optional.of(indexDirectory)), schedule, _ -> {});
     }
 
     @Test
@@ -460,7 +460,7 @@ class AcknowledgedPacksTest {
         Entry wanted = made.entry(500);
         bucket.publish(wanted);
         AtomicLong nanos = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutShelf(schedule(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         ObjectStore cutting = new ForwardingStore(store) {
             @Override
@@ -480,15 +480,15 @@ class AcknowledgedPacksTest {
         Entry other = made.entry(500);
         Entry wanted = made.entry(500);
         bucket.publish(other);
-        bucket.placeAlone(wanted);
+        bucket.placeUnpacked(wanted);
         AtomicLong nanos = new AtomicLong();
         List<Runnable> behind = new ArrayList<>();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), behind::add);
+        PackReader packs = packsWithoutShelf(schedule(nanos::get, () -> 0), behind::add);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));
         compact();
-        assertTrue(store.keys().stream().noneMatch(PackFixture.keyAlone(wanted)::equals));
+        assertTrue(store.keys().stream().noneMatch(PackFixture.unpackedKey(wanted)::equals));
         nanos.addAndGet(GRACE.multipliedBy(2).toNanos());
         assertInstanceOf(PackAnswer.Hit.class, packs.load(wanted.id(), store));
         packs.close();
@@ -501,7 +501,7 @@ class AcknowledgedPacksTest {
         Entry wanted = made.entry(500);
         bucket.publish(other);
         AtomicLong wall = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(() -> 0, wall::get), _ -> {});
+        PackReader packs = packsWithoutShelf(schedule(() -> 0, wall::get), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         bucket.publish(wanted);
         assertInstanceOf(PackAnswer.NotPacked.class, packs.load(wanted.id(), store));
@@ -518,20 +518,20 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         long now = System.currentTimeMillis();
         AtomicLong wall = new AtomicLong(now);
-        RefreshSchedule intervals = intervals(() -> 0, wall::get);
-        try (PackReader before = packsWithShelf(intervals)) {
+        RefreshSchedule schedule = schedule(() -> 0, wall::get);
+        try (PackReader before = packsWithShelf(schedule)) {
             assertInstanceOf(PackAnswer.Hit.class, before.load(other.id(), store));
         }
-        try (PackReader fresh = packsWithShelf(intervals)) {
-            store.newNotes();
+        try (PackReader fresh = packsWithShelf(schedule)) {
+            store.newRequests();
             assertInstanceOf(PackAnswer.NotPacked.class, fresh.load(wanted.id(), store));
-            assertEquals(List.of(), store.newNotes());
+            assertEquals(List.of(), store.newRequests());
         }
         bucket.publish(wanted);
         for (Duration off : List.of(GRACE, GRACE.negated())) { // a clock that was set back says as little
             wall.set(now + off.toMillis());
-            try (PackReader after = packsWithShelf(intervals)) {
-                Path kept = shelves.resolve(PackFixture.NAMESPACE).resolve("manifest");
+            try (PackReader after = packsWithShelf(schedule)) {
+                Path kept = indexDirectory.resolve(PackFixture.NAMESPACE).resolve("manifest");
                 Files.write(kept, manifestOne());
                 Files.setLastModifiedTime(kept, FileTime.fromMillis(now));
                 assertInstanceOf(PackAnswer.Hit.class, after.load(wanted.id(), store));
@@ -549,15 +549,15 @@ class AcknowledgedPacksTest {
         Entry other = made.entry(500);
         bucket.publish(other);
         AtomicLong nanos = new AtomicLong();
-        PackReader packs = packsWithoutShelf(intervals(nanos::get, () -> 0), _ -> {});
+        PackReader packs = packsWithoutShelf(schedule(nanos::get, () -> 0), _ -> {});
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         nanos.addAndGet(GRACE.toNanos());
         store.plan(FaultPlan.when(_ -> true, new Fault.Lost(Fault.TIMEOUT)));
-        store.newNotes();
+        store.newRequests();
         for (int i = 0; i < 10; i++) {
             assertInstanceOf(PackAnswer.Unconfirmed.class, packs.load(made.id(), store));
         }
-        assertEquals(1, store.newNotes().size());
+        assertEquals(1, store.newRequests().size());
         packs.close();
     }
 
@@ -634,7 +634,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -668,7 +668,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(isLate, result instanceof PackCompactor.Result.Failed, result::toString);
         assertFound(all);
         store.pass(GRACE.multipliedBy(2));
@@ -698,7 +698,7 @@ class AcknowledgedPacksTest {
             }
         };
         PackCompactor compaction = bucket.compaction(suspended);
-        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.Loose.ALLOWED, _ -> {});
+        PackCompactor.Result result = compaction.run(plan(compaction), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertInstanceOf(PackCompactor.Result.Failed.class, result, result::toString);
         assertFound(all);
         assertEquals(1, doomed.size());

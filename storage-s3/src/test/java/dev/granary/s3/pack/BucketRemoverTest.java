@@ -51,8 +51,8 @@ class BucketRemoverTest {
     }
 
     private UnpackedEntry alone(Entry entry) {
-        bucket.placeAlone(entry);
-        String key = PackFixture.keyAlone(entry);
+        bucket.placeUnpacked(entry);
+        String key = PackFixture.unpackedKey(entry);
         HeadResult.Found found = (HeadResult.Found) store.head(key);
         return new UnpackedEntry(entry.id().hash(), key, found.bytes(), found.etag());
     }
@@ -61,11 +61,11 @@ class BucketRemoverTest {
     @DisplayName("own packs: one that the newest manifest names after all stays, and that is told; the other one goes")
     void own() {
         PackInfo unnamed = placed().info();
-        assertEquals(BucketRemover.Unneeded.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
+        assertEquals(BucketRemover.OwnPackState.NOT_NAMED, remover.removeOwn(List.of(unnamed)));
         assertFalse(isThere(unnamed));
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo another = placed().info();
-        assertEquals(BucketRemover.Unneeded.NAMED, remover.removeOwn(List.of(named, another)));
+        assertEquals(BucketRemover.OwnPackState.NAMED, remover.removeOwn(List.of(named, another)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(another)));
     }
 
@@ -87,7 +87,7 @@ class BucketRemoverTest {
     void orphanNamed() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         store.pass(DAY);
         assertEquals(0, remover.removeOrphans(List.of(orphan(named), orphan(retired))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
@@ -113,14 +113,14 @@ class BucketRemoverTest {
     void retired() {
         PackInfo named = bucket.publish(made.entry(100));
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(named.name(), 3), new PackManifest.Retired(retired.name(), 1))));
         assertEquals(List.of(true, true), List.of(isThere(named), isThere(retired)));
         PackManifest.Retired known = new PackManifest.Retired(retired.name(), 3);
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.plus(retired)))); // it came back, and is retired as well
         assertEquals(Set.of(), remover.removeRetired(List.of(known)));
         PackFixture.done(bucket.log().commit(base -> Optional.of(
-                new PackManifest(base.number() + 1, base.loose(), List.of(named), base.retired()))));
+                new PackManifest(base.number() + 1, base.unpackedEntries(), List.of(named), base.retired()))));
         assertEquals(Set.of(known), remover.removeRetired(List.of(known)));
         assertEquals(List.of(true, false), List.of(isThere(named), isThere(retired)));
     }
@@ -131,15 +131,15 @@ class BucketRemoverTest {
         Entry entry = made.entry(100);
         UnpackedEntry alone = alone(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(alone, copy))));
         PackInfo gone = bucket.publish(entry);
         bucket.remove(gone);
         bucket.publish(made.entry(10));
-        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(alone, copy))));
         assertTrue(store.keys().contains(alone.key()));
         bucket.publish(entry);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(alone, copy))));
         assertFalse(store.keys().contains(alone.key()));
     }
 
@@ -150,13 +150,13 @@ class BucketRemoverTest {
             Entry entry = made.entry(100);
             UnpackedEntry alone = alone(entry);
             PackInfo copy = bucket.publish(entry);
-            bucket.placeAlone(entry); // another version
+            bucket.placeUnpacked(entry); // another version
             store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
                     new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(alone, copy))));
             assertTrue(store.keys().contains(alone.key()));
             UnpackedEntry now = alone(entry);
-            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(now, copy))));
+            assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(now, copy))));
             store.plan(FaultPlan.SOUND);
         }
     }
@@ -169,9 +169,9 @@ class BucketRemoverTest {
         UnpackedEntry aloneFirst = alone(first);
         UnpackedEntry aloneSecond = alone(second);
         PackInfo copy = bucket.publish(first, second);
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(first);
-        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.Copied(aloneFirst, copy), new BucketRemover.Copied(aloneSecond, copy))));
+        assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(aloneFirst, copy), new BucketRemover.VerifiedCopy(aloneSecond, copy))));
         assertEquals(List.of(false, true), List.of(store.keys().contains(aloneFirst.key()), store.keys().contains(aloneSecond.key())));
     }
 
@@ -179,7 +179,7 @@ class BucketRemoverTest {
     @DisplayName("retired packs: one that could not be removed is not told as gone")
     void notRemoved() {
         PackInfo pack = bucket.publish(made.entry(100));
-        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.loose()))));
+        PackManifest retiring = PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(pack.name()), List.of(), base.unpackedEntries()))));
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
         assertEquals(Set.of(), remover.removeRetired(retiring.retired()));
         store.plan(FaultPlan.SOUND);
@@ -195,7 +195,7 @@ class BucketRemoverTest {
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));
-        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.loose()))));
+        PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(retired.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(made.entry(10)); // so that the manifest before the newest one lists the retired pack, too
         store.pass(DAY);
         List<String> before = store.keys();
@@ -204,10 +204,10 @@ class BucketRemoverTest {
         troubles.add(() -> store.place(PackFixture.KEYS.manifest(bucket.newest().number()), new byte[60], new ObjectMarks("00".repeat(16), "")));
         for (Runnable trouble : troubles) {
             trouble.run();
-            assertEquals(BucketRemover.Unneeded.UNKNOWN, remover.removeOwn(List.of(unnamed)));
+            assertEquals(BucketRemover.OwnPackState.UNKNOWN, remover.removeOwn(List.of(unnamed)));
             assertEquals(0, remover.removeOrphans(List.of(orphan(unnamed))));
             assertEquals(Set.of(), remover.removeRetired(List.of(new PackManifest.Retired(retired.name(), 3))));
-            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.Copied(alone, copy))));
+            assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(alone, copy))));
             store.plan(FaultPlan.SOUND);
             assertEquals(before, store.keys());
         }

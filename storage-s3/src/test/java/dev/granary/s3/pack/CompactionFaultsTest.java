@@ -47,18 +47,18 @@ class CompactionFaultsTest {
             Pack with = bucket.pack(all.subList(0, 3));
             bucket.place(with);
             PackFixture.done(bucket.log().commit(base -> Optional.of(
-                    base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
-            bucket.placeAlone(all.get(0));
-            bucket.placeAlone(all.get(4));
+                    base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
+            bucket.placeUnpacked(all.get(0));
+            bucket.placeUnpacked(all.get(4));
             bucket.store.pass(GRACE);
-            all.subList(6, 20).forEach(bucket::placeAlone);
+            all.subList(6, 20).forEach(bucket::placeUnpacked);
         }
 
         PackCompactor.Result compact() {
             PackCompactor compaction = bucket.compaction();
             return switch (compaction.plan(GRACE)) {
-                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.Loose.ALLOWED, _ -> {});
-                case PackCompactor.Planned.Unavailable lost -> new PackCompactor.Result.Failed(lost.cause());
+                case PackCompactor.Planned.Ready ready -> compaction.run(ready.plan(), PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+                case PackCompactor.Planned.Unavailable unavailable -> new PackCompactor.Result.Failed(unavailable.cause());
             };
         }
 
@@ -127,9 +127,9 @@ class CompactionFaultsTest {
     @DisplayName("R2 R13 each fault at each of its requests: a result, nothing lost, and the next compaction completes it")
     void faults(Fault fault) {
         Scene undisturbed = new Scene();
-        undisturbed.bucket.store.newNotes();
+        undisturbed.bucket.store.newRequests();
         undisturbed.compact();
-        int requests = undisturbed.bucket.store.newNotes().size();
+        int requests = undisturbed.bucket.store.newRequests().size();
         assertTrue(requests > 30, requests + " requests");
         for (int n = 0; n < requests; n++) {
             Scene scene = new Scene();
@@ -176,7 +176,7 @@ class CompactionFaultsTest {
             }
             for (int i = 0; i < 20; i++) {
                 scene.bucket.publish(scene.bucket.pack(scene.all.subList(i % 10, i % 10 + 8)));
-                scene.bucket.placeAlone(scene.all.get(19 - i % 10));
+                scene.bucket.placeUnpacked(scene.all.get(19 - i % 10));
                 assertInstanceOf(PackCompactor.Result.Done.class, scene.compact());
                 long seen = lookUps.get();
                 while (lookUps.get() < seen + 100) { // readers get their turn with every state

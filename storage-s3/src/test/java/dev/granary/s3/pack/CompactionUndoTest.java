@@ -47,7 +47,7 @@ class CompactionUndoTest {
     }
 
     /** Compacts; its commit comes so late, and just after it something happens. */
-    private PackCompactor.Result compact(PackManifest.Loose loose, Duration late, Runnable afterCommit) {
+    private PackCompactor.Result compact(PackManifest.UnpackedEntries unpackedEntries, Duration late, Runnable afterCommit) {
         AtomicBoolean once = new AtomicBoolean();
         PackCompactor compaction = bucket.compaction(new ForwardingStore(store) {
             @Override
@@ -64,7 +64,7 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        return compaction.run(plan, loose, _ -> {});
+        return compaction.run(plan, unpackedEntries, _ -> {});
     }
 
     private String failed(PackCompactor.Result result) {
@@ -103,12 +103,12 @@ class CompactionUndoTest {
     void bothNamed() {
         bucket.seal();
         PackInfo[] written = new PackInfo[1];
-        String cause = failed(compact(PackManifest.Loose.NONE, TOO_LATE, () -> written[0] = written()));
+        String cause = failed(compact(PackManifest.UnpackedEntries.NONE, TOO_LATE, () -> written[0] = written()));
         assertTrue(cause.contains("older than"), cause);
         Set<Sha256> both = new HashSet<>(names(replaced));
         both.add(written[0].name());
         assertNames(both);
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         assertFound();
     }
 
@@ -116,7 +116,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and another process has removed what it replaced: only what is there is named, by no commit more")
     void replacedIsGone() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             removeReplaced();
         }));
@@ -129,7 +129,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and nobody says whether what it replaced is there: not named again")
     void replacedIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             store.plan(FaultPlan.when(request -> replaced.stream().anyMatch(pack -> request.key().contains(pack.name().hex())), new Fault.Lost(TIMEOUT)));
         }));
@@ -142,7 +142,7 @@ class CompactionUndoTest {
     @DisplayName("B9 late, and another process has named what it replaced again: each is named once")
     void namedMeanwhile() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, TOO_LATE, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, TOO_LATE, () -> {
             written[0] = written();
             PackFixture.done(bucket.log().commit(base -> Optional.of(base.restoring(Set.of(), replaced))));
         }));
@@ -154,7 +154,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 its pack is gone: what it replaced is named in its place, where that is there, and what is gone is not named")
     void writtenIsGone() {
-        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> bucket.remove(written())));
+        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> bucket.remove(written())));
         assertTrue(cause.contains("is gone"), cause);
         assertNames(names(replaced));
         assertFound();
@@ -163,7 +163,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 its pack is gone, and so is what it replaced: nothing is named that is not there")
     void allGone() {
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             bucket.remove(written());
             removeReplaced();
         }));
@@ -173,11 +173,11 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 all is gone, and another process has seen to it: no commit more")
     void allGoneAndForgotten() {
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             PackInfo written = written();
             bucket.remove(written);
             removeReplaced();
-            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.loose()))));
+            PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(written.name()), List.of(), base.unpackedEntries()))));
         }));
         assertEquals(4, bucket.newest().number());
     }
@@ -186,7 +186,7 @@ class CompactionUndoTest {
     @DisplayName("B9 nobody says whether its pack is there, and what it replaced is gone: its pack stays named")
     void writtenIsSilent() {
         PackInfo[] written = new PackInfo[1];
-        failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             written[0] = written();
             removeReplaced();
             store.plan(FaultPlan.when(request -> request.key().contains(written[0].name().hex()), new Fault.Lost(TIMEOUT)));
@@ -199,7 +199,7 @@ class CompactionUndoTest {
     @Test
     @DisplayName("B9 a pack was cut since it was written: it counts as gone, before the commit and after it")
     void writtenIsCut() {
-        String cause = failed(compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {
+        String cause = failed(compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {
             String key = PackFixture.KEYS.pack(written().name());
             store.place(key, new byte[100], store.marks(key));
         }));
@@ -227,14 +227,14 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, bucket.newest().number());
         assertNames(names(replaced));
     }
 
     private PackCompactor.Result compactWithoutCommit(Fault fault) {
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), fault));
-        PackCompactor.Result result = compact(PackManifest.Loose.ALLOWED, IN_TIME, () -> {});
+        PackCompactor.Result result = compact(PackManifest.UnpackedEntries.POSSIBLE, IN_TIME, () -> {});
         store.plan(FaultPlan.SOUND);
         return result;
     }
@@ -270,7 +270,7 @@ class CompactionUndoTest {
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        String cause = failed(compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        String cause = failed(compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertTrue(cause.contains("older than"), cause);
     }
 
@@ -278,11 +278,11 @@ class CompactionUndoTest {
     @DisplayName("B8 an entry comes to lie alone in a target that is sealed, after the plan: the compaction takes the seal back")
     void sealTakenBack() {
         bucket.compactAndSeal();
-        assertEquals(PackManifest.Loose.NONE, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, bucket.newest().unpackedEntries());
         Entry alone = entries.entry(100);
-        PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeAlone(alone));
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        PackCompactor.Result result = bucket.compactAndSeal(() -> bucket.placeUnpacked(alone));
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(List.of(alone)));
         }
@@ -294,7 +294,7 @@ class CompactionUndoTest {
         PackCompactor.Result result = bucket.compactAndSeal(() -> store.plan(
                 FaultPlan.when(request -> request.operation().equals("LIST") && request.key().contains("/e/"), new Fault.Lost(TIMEOUT))));
         store.plan(FaultPlan.SOUND);
-        assertEquals(PackManifest.Loose.ALLOWED, assertInstanceOf(PackCompactor.Result.Done.class, result).loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, assertInstanceOf(PackCompactor.Result.Done.class, result).unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 }

@@ -64,12 +64,12 @@ class ConfirmedPacksTest {
     private void compare() {
         nanos += INTERVAL.multipliedBy(2).toNanos();
         load(entries.id());
-        store.newNotes();
+        store.newRequests();
         behind.remove().run();
     }
 
     private long ranges() {
-        return store.newNotes().stream().filter("RANGE pack"::equals).count();
+        return store.newRequests().stream().filter("RANGE pack"::equals).count();
     }
 
     /** Does something just before the range of that number, counted from 1; what it asks the store for is not counted. */
@@ -117,7 +117,7 @@ class ConfirmedPacksTest {
         for (int i = 0; i < 6; i++) {
             bucket.damage(bucket.publish(one), one);
         }
-        store.newNotes();
+        store.newRequests();
         assertInstanceOf(PackAnswer.Damaged.class, load(one.id()));
         assertEquals(2 * 4, ranges(), "an index and an entry of each");
     }
@@ -183,16 +183,16 @@ class ConfirmedPacksTest {
         assertHit(one);
         List<String> reading = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1");
         long before = packs.mark(one.id());
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), before, store));
-        assertEquals(reading, store.newNotes());
+        assertEquals(reading, store.newRequests());
         long after = packs.mark(one.id());
         compare();
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), before, store));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
         assertTrue(packs.confirm(one.id(), after, store), "a comparison begins at what is known");
-        assertEquals(reading, store.newNotes());
+        assertEquals(reading, store.newRequests());
     }
 
     @Test
@@ -202,9 +202,9 @@ class ConfirmedPacksTest {
         long[] during = {-1};
         store.beforeEach(() -> during[0] = during[0] < 0 ? packs.mark(one.id()) : during[0]);
         assertTrue(packs.confirm(one.id(), packs.mark(one.id()), store));
-        store.newNotes();
+        store.newRequests();
         assertTrue(packs.confirm(one.id(), during[0], store));
-        assertEquals(4, store.newNotes().size());
+        assertEquals(4, store.newRequests().size());
     }
 
     @Test
@@ -230,7 +230,7 @@ class ConfirmedPacksTest {
         long mark = packs.mark(one.id());
         CompletableFuture<Boolean> confirmed = new CompletableFuture<>();
         Thread second = Thread.ofPlatform().daemon().unstarted(() -> confirmed.complete(packs.confirm(one.id(), mark, store)));
-        store.newNotes();
+        store.newRequests();
         store.beforeEach(() -> {
             if (second.getState() == Thread.State.NEW) {
                 second.start();
@@ -241,7 +241,7 @@ class ConfirmedPacksTest {
         });
         assertTrue(packs.confirm(one.id(), mark, store));
         assertTrue(confirmed.get(HANG_SECONDS, TimeUnit.SECONDS));
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1"), store.newRequests());
     }
 
     /** Has the bucket say nothing after an entry was written outside of packs. */
@@ -263,13 +263,13 @@ class ConfirmedPacksTest {
         } else {
             bucket.intendToSeal();
         }
-        PackManifest.Loose before = bucket.newest().loose();
+        PackManifest.UnpackedEntries before = bucket.newest().unpackedEntries();
         store.plan(FaultPlan.when(request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
         compare();
-        assertEquals(before, bucket.newest().loose());
+        assertEquals(before, bucket.newest().unpackedEntries());
         store.plan(FaultPlan.SOUND);
         compare();
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
@@ -279,7 +279,7 @@ class ConfirmedPacksTest {
         assertHit(one);
         writeAloneUnheard();
         compare();
-        assertEquals(List.of("HEAD m2", "HEAD m1", "GET newest"), store.newNotes());
+        assertEquals(List.of("HEAD m2", "HEAD m1", "GET newest"), store.newRequests());
     }
 
     @Test
@@ -291,7 +291,7 @@ class ConfirmedPacksTest {
         bucket.publish(one);
         bucket.seal();
         compare();
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
@@ -361,9 +361,9 @@ class ConfirmedPacksTest {
         bucket.remove(pack);
         assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
         nanos += INTERVAL.multipliedBy(2).toNanos();
-        store.newNotes();
+        store.newRequests();
         assertEquals(PackAnswer.NOT_PACKED, load(idOf(pack, false)));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
@@ -372,7 +372,7 @@ class ConfirmedPacksTest {
         PackInfo mine = bucket.publish(one);
         PackInfo another = bucket.publish(entries.entry(idOf(mine, false), 100));
         PackInfo named = new PackInfo(another.name(), another.bytes(), another.indexOffset(), another.entries(), 0, mine.filter());
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
-        assertInstanceOf(TargetPackReader.Indexed.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(another, PackFixture.KEYS, PackIndexCache.NONE, store));
+        assertInstanceOf(TargetPackReader.IndexResult.Lost.class, TargetPackReader.fetchIndex(named, PackFixture.KEYS, PackIndexCache.NONE, store));
     }
 }

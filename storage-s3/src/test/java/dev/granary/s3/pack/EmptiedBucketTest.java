@@ -109,7 +109,7 @@ class EmptiedBucketTest {
                 requests = Math.max(requests, suspended(at, anew, () -> {
                     PackCompactor compaction = bucket.compaction();
                     if (compaction.plan(Duration.ofDays(1)) instanceof PackCompactor.Planned.Ready(CompactionPlan plan)) {
-                        compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+                        compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
                     }
                 }));
             }
@@ -127,7 +127,7 @@ class EmptiedBucketTest {
         publish(1);
         assertTrue(bucket.newest().number() > before);
         bucket.store.keys().forEach(bucket.store::remove);
-        PackManifest old = new PackManifest(57, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        PackManifest old = new PackManifest(57, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
         bucket.store.place(PackFixture.KEYS.manifest(57), old.encode(), new ObjectMarks("00".repeat(16), ""));
         bucket.store.place(PackFixture.KEYS.hint(), "57".getBytes(US_ASCII), ObjectMarks.NONE);
         publish(1);
@@ -184,18 +184,18 @@ class EmptiedBucketTest {
     @DisplayName("A3 nothing is removed while look-ups do not come to the newest manifest; a compaction leads them there first")
     void hintGone() {
         Entry entry = made.entry(30);
-        bucket.placeAlone(entry);
+        bucket.placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         BucketRemover remover = new BucketRemover(bucket.store, PackFixture.KEYS, bucket.log());
         List<UnpackedEntry> alone = new ArrayList<>();
-        bucket.store.list(PackFixture.KEYS.loosePrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.loosePrefix()).ifPresent(alone::add));
+        bucket.store.list(PackFixture.KEYS.unpackedPrefix(), object -> UnpackedEntry.of(object, PackFixture.KEYS.unpackedPrefix()).ifPresent(alone::add));
         bucket.store.remove(PackFixture.KEYS.hint());
-        List<BucketRemover.Copied> copies = List.of(new BucketRemover.Copied(alone.getFirst(), copy));
+        List<BucketRemover.VerifiedCopy> copies = List.of(new BucketRemover.VerifiedCopy(alone.getFirst(), copy));
         assertEquals(0, remover.removeCopied(copies));
         assertFound(List.of(entry));
         PackCompactor compaction = bucket.compaction();
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        compaction.run(plan, PackManifest.Loose.ALLOWED, _ -> {});
+        compaction.run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertTrue(bucket.store.keys().contains(PackFixture.KEYS.hint()));
         assertEquals(1, remover.removeCopied(copies));
         assertFound(List.of(entry));

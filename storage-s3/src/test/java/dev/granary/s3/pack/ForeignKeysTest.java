@@ -48,8 +48,8 @@ class ForeignKeysTest {
     }
 
     private static List<String> foreign() {
-        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix()));
-        for (String prefix : List.of(PackFixture.KEYS.loosePrefix(), PackFixture.KEYS.packPrefix())) {
+        List<String> keys = new ArrayList<>(List.of("", "x", "v1/", "granary.json", PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix()));
+        for (String prefix : List.of(PackFixture.KEYS.unpackedPrefix(), PackFixture.KEYS.packPrefix())) {
             String other = "#".repeat(prefix.length()); // of the right length
             for (String name : List.of("ab/" + HASH, HASH + ".pack")) {
                 keys.add(other + name);
@@ -61,7 +61,7 @@ class ForeignKeysTest {
                 keys.add(prefix + name.replace("ab", "cd").replaceFirst("cd", "ab"));
             }
         }
-        keys.remove(PackFixture.KEYS.loosePrefix() + "ab/" + HASH);
+        keys.remove(PackFixture.KEYS.unpackedPrefix() + "ab/" + HASH);
         keys.removeIf(key -> key.equals(PackFixture.KEYS.packPrefix() + HASH + ".pack"));
         return keys;
     }
@@ -78,9 +78,9 @@ class ForeignKeysTest {
             keys.add(key.substring(at));
         }
         for (String key : keys) {
-            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.loosePrefix()).ifPresent(entry ->
-                    assertEquals(PackFixture.KEYS.loosePrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
-            PackFixture.KEYS.nameOfPack(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
+            UnpackedEntry.of(new ObjectStore.Listed(key, 1, "e", 0), PackFixture.KEYS.unpackedPrefix()).ifPresent(entry ->
+                    assertEquals(PackFixture.KEYS.unpackedPrefix() + entry.id().hex().substring(0, 2) + "/" + entry.id().hex(), key));
+            PackFixture.KEYS.packName(key).ifPresent(name -> assertEquals(PackFixture.KEYS.pack(name), key));
         }
     }
 
@@ -89,12 +89,12 @@ class ForeignKeysTest {
     void passedOver() throws Exception {
         MemoryObjectStore store = lying(foreign().stream().filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd")).toList());
         PackFixture bucket = new PackFixture("ForeignKeysTest");
-        store.place(PackFixture.keyAlone(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
         BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
+        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());
-        assertTrue(plan.alone().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.loosePrefix())), plan.alone()::toString);
-        assertTrue(plan.alone().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
+        assertTrue(plan.unpacked().stream().allMatch(entry -> entry.key().startsWith(PackFixture.KEYS.unpackedPrefix())), plan.unpacked()::toString);
+        assertTrue(plan.unpacked().stream().anyMatch(entry -> entry.id().equals(mine.id().hash())));
         PackCompactor.Planned planned = bucket.compaction(store).plan(Duration.ofDays(1));
         assertTrue(assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan().folded() >= 1);
     }
@@ -131,9 +131,9 @@ class ForeignKeysTest {
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
         BulkEntryReader warming = new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE);
-        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.Alone.READ, _ -> true);
-        assertEquals(BulkReadPlan.MAX_ALONE, plan.entriesAlone());
-        assertEquals(BulkReadPlan.MAX_ALONE + 1, store.listed);
+        BulkReadPlan plan = warming.plan(PackManifest.NONE, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        assertEquals(BulkReadPlan.MAX_UNPACKED, plan.unpackedEntries());
+        assertEquals(BulkReadPlan.MAX_UNPACKED + 1, store.listed);
         assertTrue(plan.unlisted().orElseThrow().contains("granary compact"), plan::toString);
         assertEquals(Long.MAX_VALUE, plan.bytes());
     }
@@ -144,8 +144,8 @@ class ForeignKeysTest {
         Endless store = new Endless(100);
         PackCompactor.Planned planned = new PackFixture("ForeignKeysTest").compaction(store).plan(Duration.ofDays(1));
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, planned, planned::toString).plan();
-        assertEquals(CompactionPlanner.MAX_ALONE, plan.folded());
-        assertEquals(CompactionPlanner.MAX_ALONE + 1 + 200_000, store.listed);
+        assertEquals(CompactionPlanner.MAX_UNPACKED, plan.folded());
+        assertEquals(CompactionPlanner.MAX_UNPACKED + 1 + 200_000, store.listed);
     }
 
     @Test

@@ -37,7 +37,7 @@ class GoldenPackTest {
 
     private static PackManifest manifest() {
         PackManifest one = PackManifest.NONE.plus(pack().info());
-        return new PackManifest(2, PackManifest.Loose.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
+        return new PackManifest(2, PackManifest.UnpackedEntries.NONE, one.packs(), List.of(new PackManifest.Retired(FIRST, 2)));
     }
 
     private static byte[] file(String name) throws IOException {
@@ -69,7 +69,7 @@ class GoldenPackTest {
         assertArrayEquals(golden, manifest().encode());
         PackManifest read = assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(golden)).manifest();
         assertEquals(2, read.number());
-        assertEquals(PackManifest.Loose.NONE, read.loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, read.unpackedEntries());
         assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());
         PackInfo pack = read.packs().getFirst();
         assertEquals(pack().info().name(), pack.name());

@@ -47,7 +47,7 @@ class HostilePacksTest {
     }
 
     private static PackManifest manifest(List<PackInfo> packs) {
-        return new PackManifest(1, PackManifest.Loose.ALLOWED, packs, List.of());
+        return new PackManifest(1, PackManifest.UnpackedEntries.POSSIBLE, packs, List.of());
     }
 
     @Test
@@ -71,22 +71,22 @@ class HostilePacksTest {
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
         PackManifest larger = readable.plus(info(1));
         assertEquals(DamageKind.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
-        PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.loose(), larger.packs(), List.of())));
+        PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
         assertTrue(assertInstanceOf(PackManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
     }
 
     @Test
     @DisplayName("T5 an index whose entries overlap, so that a few bytes are read again and again, is refused")
     void overlapping() {
-        List<PackLocation> places = new ArrayList<>();
+        List<PackLocation> locations = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            places.add(new PackLocation(PackFixture.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
+            locations.add(new PackLocation(PackFixture.hash(random), PackIndex.HEADER_BYTES, 40, 0, 0));
         }
-        places.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
+        locations.sort(Comparator.comparing(PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
         long end = PackIndex.HEADER_BYTES + 100L;
         assertInstanceOf(PackIndex.Read.Ok.class,
-                PackIndex.decode(PackIndex.encode(places.subList(0, 2), end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
-        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(places, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
+                PackIndex.decode(PackIndex.encode(locations.subList(0, 2), end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
+        assertInstanceOf(PackIndex.Read.Bad.class, PackIndex.decode(PackIndex.encode(locations, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE));
     }
 
     @Test

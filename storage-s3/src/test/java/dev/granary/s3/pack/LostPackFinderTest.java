@@ -33,7 +33,7 @@ class LostPackFinderTest {
     }
 
     private static Set<Sha256> lost(ObjectStore store, PackInfo... packs) {
-        return assertInstanceOf(LostPackFinder.Found.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
+        return assertInstanceOf(LostPackFinder.SearchResult.Lost.class, new LostPackFinder(store, PackFixture.KEYS).find(List.of(packs))).names();
     }
 
     @Test
@@ -88,7 +88,7 @@ class LostPackFinderTest {
         bucket.remove(pack());
         bucket.seal();
         bucket.publisher().forgetLost();
-        assertEquals(new PackManifest(3, PackManifest.Loose.NONE, List.of(), bucket.newest().retired()), bucket.newest());
+        assertEquals(new PackManifest(3, PackManifest.UnpackedEntries.NONE, List.of(), bucket.newest().retired()), bucket.newest());
     }
 
     @Test
@@ -146,15 +146,15 @@ class LostPackFinderTest {
     @DisplayName("a listing that fails says nothing of any pack: not lost, and nothing is asked for the packs alone")
     void unlisted() {
         PackInfo pack = pack();
-        bucket.store.newNotes();
+        bucket.store.newRequests();
         LostPackFinder finder = new LostPackFinder(new WronglyAbsent(bucket.store, 9, new ListResult.Unavailable(DOWN)), PackFixture.KEYS);
-        assertEquals(new LostPackFinder.Found.Unsaid(DOWN), finder.find(List.of(pack)));
-        assertEquals(List.of(), bucket.store.newNotes());
+        assertEquals(new LostPackFinder.SearchResult.Unavailable(DOWN), finder.find(List.of(pack)));
+        assertEquals(List.of(), bucket.store.newRequests());
     }
 
     @Test
     @DisplayName("a pack of which the bucket does not say whether it is there: not lost")
-    void unsaid() {
+    void unavailable() {
         PackInfo pack = pack();
         bucket.remove(pack);
         assertEquals(Set.of(), lost(new ForwardingStore(bucket.store) {

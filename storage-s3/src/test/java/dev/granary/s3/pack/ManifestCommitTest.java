@@ -50,7 +50,7 @@ class ManifestCommitTest {
     /** What becomes of the first commit where the requests that create it meet with {@code faults}. */
     private Committed commitWith(Fault... faults) {
         store.place(PackFixture.KEYS.hint(), new byte[] {'0'}, ObjectMarks.NONE);
-        store.newNotes();
+        store.newRequests();
         BEFORE.forEach(_ -> store.script(new Fault.None()));
         store.script(faults);
         Committed committed = commit(mine);
@@ -69,9 +69,9 @@ class ManifestCommitTest {
         PackManifest manifest = PackFixture.done(commit(mine));
         assertEquals(1, manifest.number());
         assertEquals(List.of("GET newest", "PUT newest", "GET newest", "HEAD m1", "LIST m/", "PUT m1",
-                "GET newest", "HEAD m2", "REPLACE newest"), store.newNotes());
+                "GET newest", "HEAD m2", "REPLACE newest"), store.newRequests());
         assertEquals(2, PackFixture.done(commit(other)).number());
-        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "GET newest", "HEAD m3", "REPLACE newest"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "PUT m2", "GET newest", "HEAD m3", "REPLACE newest"), store.newRequests());
         assertEquals(List.of(mine.name(), other.name()), committed());
     }
 
@@ -306,7 +306,7 @@ class ManifestCommitTest {
     void astrayAndGivenUp() {
         assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(_ -> Optional.empty()));
         List<PackInfo> tooMany = Stream.generate(() -> PackFixture.info(packs.random(), 1)).limit(PackManifest.MAX_ENTRIES + 1L).toList();
-        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.loose()))));
+        assertInstanceOf(Committed.Unknown.class, commitBesideAnotherChain(base -> Optional.of(base.replacing(Set.of(), tooMany, base.unpackedEntries()))));
     }
 
     @Test

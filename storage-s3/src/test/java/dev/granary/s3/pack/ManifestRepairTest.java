@@ -49,7 +49,7 @@ class ManifestRepairTest {
     }
 
     private PackManifest place(long number) {
-        return place(new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+        return place(new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
     }
 
     private PackManifest place(PackManifest manifest) {
@@ -351,15 +351,15 @@ class ManifestRepairTest {
         hint(2);
         store.remove(key(3));
         PackManifest newest = place(6);
-        assertFalse(isLedTo(newest.number()));
+        assertFalse(leadsTo(newest.number()));
         store.remove(PackFixture.KEYS.hint());
         assertInstanceOf(PackManifestLog.Newest.Unavailable.class, packs.log().confirmedWhole());
     }
 
-    private boolean isLedTo(long number) {
+    private boolean leadsTo(long number) {
         try {
             PackManifestChain chain = new PackManifestChain(store, PackFixture.KEYS, _ -> {});
-            return chain.isLedTo(number, chain.hint().orElseThrow());
+            return chain.leadsTo(number, chain.hint().orElseThrow());
         } catch (UnknownStateException e) {
             throw new AssertionError(e);
         }
@@ -420,7 +420,7 @@ class ManifestRepairTest {
         assertFalse(packs.log().repairHint(known), "another chain");
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
         store.remove(key(300));
-        PackManifest sealed = place(new PackManifest(201, PackManifest.Loose.NONE, known.packs(), List.of()));
+        PackManifest sealed = place(new PackManifest(201, PackManifest.UnpackedEntries.NONE, known.packs(), List.of()));
         assertFalse(packs.log().repairHint(sealed), "entries may have been published alone meanwhile");
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
     }
@@ -431,7 +431,7 @@ class ManifestRepairTest {
         hint(5);
         PackManifest earlier = place(6);
         PackInfo pack = PackFixture.info(packs.random(), 1);
-        place(new PackManifest(9, PackManifest.Loose.ALLOWED, earlier.plus(pack).packs(), List.of()));
+        place(new PackManifest(9, PackManifest.UnpackedEntries.POSSIBLE, earlier.plus(pack).packs(), List.of()));
         assertEquals(6, newest(new PackManifestLogTest.ForLookUp(store), PackManifest.NONE).number());
         PackManifest committed = done(commit(store));
         assertEquals(10, committed.number());
@@ -635,10 +635,10 @@ class ManifestRepairTest {
     @Test
     @DisplayName("B8 a sealed manifest that only a listing finds, and nothing to commit: the seal goes, since entries may have been published alone")
     void sealedAndUnled() {
-        place(new PackManifest(1, PackManifest.Loose.NONE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
+        place(new PackManifest(1, PackManifest.UnpackedEntries.NONE, List.of(PackFixture.info(packs.random(), 1)), List.of()));
         assertInstanceOf(PackManifestLog.Committed.Overtaken.class, packs.log().commit(_ -> Optional.empty()));
         PackManifest after = newest(store, PackManifest.NONE);
-        assertEquals(PackManifest.Loose.ALLOWED, after.loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, after.unpackedEntries());
         assertEquals(1, after.packs().size());
     }
 

@@ -83,7 +83,7 @@ public final class PackFixture {
         PackCompactor compaction = compaction();
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
         meanwhile.run();
-        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+        return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
 
     /** Publishes an entry in a pack, as a publisher does. */
@@ -101,40 +101,40 @@ public final class PackFixture {
         PackCompactor compaction = compaction(new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
-                boolean isLagging = prefix.equals(KEYS.loosePrefix()) && ++listings[0] == lagging;
+                boolean isLagging = prefix.equals(KEYS.unpackedPrefix()) && ++listings[0] == lagging;
                 return super.list(prefix, object -> {
-                    if (!isLagging || !object.key().equals(keyAlone(unseen))) {
+                    if (!isLagging || !object.key().equals(unpackedKey(unseen))) {
                         visitor.accept(object);
                     }
                 });
             }
         });
         CompactionPlan plan = assertInstanceOf(PackCompactor.Planned.Ready.class, compaction.plan(Duration.ofDays(1))).plan();
-        placeAlone(unseen);
-        return compaction.run(plan, PackManifest.Loose.NONE, _ -> {});
+        placeUnpacked(unseen);
+        return compaction.run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
     }
 
     /** Commits the intent to seal, as a compaction does that ends before it seals. */
     public void intendToSeal() {
-        done(log().commit(base -> Optional.of(base.saying(PackManifest.Loose.SEALING))));
+        done(log().commit(base -> Optional.of(base.with(PackManifest.UnpackedEntries.SEALING))));
     }
 
     /** Puts an entry into the bucket that lies alone. */
-    public void placeAlone(Entry entry) {
-        store.place(keyAlone(entry), encoded(entry), ObjectMarks.NONE);
+    public void placeUnpacked(Entry entry) {
+        store.place(unpackedKey(entry), encoded(entry), ObjectMarks.NONE);
     }
 
-    public static String keyAlone(Entry entry) {
+    public static String unpackedKey(Entry entry) {
         String name = entry.id().hash().hex();
-        return KEYS.loosePrefix() + name.substring(0, 2) + "/" + name;
+        return KEYS.unpackedPrefix() + name.substring(0, 2) + "/" + name;
     }
 
-    public PackIndexCache shelf(Path directory) {
+    public PackIndexCache indexCache(Path directory) {
         return new PackIndexCache(directory.resolve(NAMESPACE), random);
     }
 
-    PackReader.Settings settings(Optional<Path> shelves) {
-        return new PackReader.Settings(ROOT, shelves, random, (Duration _) -> {});
+    PackReader.Settings settings(Optional<Path> indexDirectory) {
+        return new PackReader.Settings(ROOT, indexDirectory, random, (Duration _) -> {});
     }
 
     public static byte[] encoded(Entry entry) {
@@ -183,13 +183,13 @@ public final class PackFixture {
     public PackInfo replaceAndKeep(PackInfo old, Entry... entries) {
         Pack with = pack(entries);
         place(with);
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.loose()))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(old.name()), List.of(with.info()), base.unpackedEntries()))));
         return with.info();
     }
 
     /** Commits that nothing lies outside of packs. */
     public void seal() {
-        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.Loose.NONE))));
+        done(log().commit(base -> Optional.of(base.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE))));
     }
 
     /** Removes a pack from the bucket, behind the back of the manifest. */
@@ -201,8 +201,8 @@ public final class PackFixture {
     public void damage(PackInfo pack, Entry entry) {
         byte[] body = store.body(KEYS.pack(pack.name()));
         PackIndex.Read read = PackIndex.decode(Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length), pack.indexOffset(), NAMESPACE);
-        PackLocation place = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
-        body[(int) place.end() - 1] ^= 1;
+        PackLocation location = assertInstanceOf(PackIndex.Read.Ok.class, read).index().find(entry.id().hash()).orElseThrow();
+        body[(int) location.end() - 1] ^= 1;
         store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
     }
 

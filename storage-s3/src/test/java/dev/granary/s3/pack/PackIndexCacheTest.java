@@ -40,13 +40,13 @@ class PackIndexCacheTest {
 
     /** What a process that begins now finds, with the requests for it in the notes. */
     private PackAnswer load(Entry entry) {
-        store.newNotes();
+        store.newRequests();
         return process().load(entry.id(), store);
     }
 
     private PackReader process() {
-        RefreshSchedule intervals = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
-        return new PackReader(store, bucket.settings(Optional.of(directory)), intervals, behind::add);
+        RefreshSchedule schedule = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
+        return new PackReader(store, bucket.settings(Optional.of(directory)), schedule, behind::add);
     }
 
     private void assertHit(Entry entry) {
@@ -87,9 +87,9 @@ class PackIndexCacheTest {
     void secondProcess() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
-        assertEquals(6, store.newNotes().size());
+        assertEquals(6, store.newRequests().size());
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         assertEquals(List.of("manifest", pack.name().hex() + ".index").stream().sorted().toList(), files());
     }
 
@@ -107,9 +107,9 @@ class PackIndexCacheTest {
     @DisplayName("R12 that there is no pack is kept, too")
     void noPacks() {
         assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of("GET newest"), store.newNotes());
+        assertEquals(List.of("GET newest"), store.newRequests());
         assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
@@ -121,7 +121,7 @@ class PackIndexCacheTest {
         for (byte[] damaged : damages(sound)) {
             Files.write(index(pack), damaged);
             assertHit(two);
-            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
             assertArrayEquals(sound, Files.readAllBytes(index(pack)));
         }
     }
@@ -135,7 +135,7 @@ class PackIndexCacheTest {
         for (byte[] damaged : damages(sound)) {
             Files.write(manifest(), damaged);
             assertHit(two);
-            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newNotes());
+            assertEquals(List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"), store.newRequests());
             assertArrayEquals(sound, Files.readAllBytes(manifest()));
         }
     }
@@ -204,7 +204,7 @@ class PackIndexCacheTest {
         bucket.publish(one, two);
         assertHit(one);
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -218,10 +218,10 @@ class PackIndexCacheTest {
         assertTrue(behind.isEmpty());
         Files.setLastModifiedTime(manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
         PackReader late = process();
-        store.newNotes();
+        store.newRequests();
         late.load(one.id(), store);
         late.load(one.id(), store);
-        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
         assertEquals(1, behind.size());
         behind.remove().run();
         assertTrue(Files.getLastModifiedTime(manifest()).toInstant().isAfter(Instant.now().minus(Duration.ofMinutes(10))));
@@ -261,9 +261,9 @@ class PackIndexCacheTest {
 
     @Test
     @DisplayName("each bucket has a directory of its own")
-    void places() {
-        assertFalse(PackReader.shelves(directory, "s3://a").equals(PackReader.shelves(directory, "s3://b")));
-        assertEquals(PackReader.shelves(directory, "s3://a"), PackReader.shelves(directory, "s3://a"));
-        assertTrue(PackReader.shelves(directory, "s3://a").startsWith(directory.resolve("packs")));
+    void locations() {
+        assertFalse(PackReader.indexDirectory(directory, "s3://a").equals(PackReader.indexDirectory(directory, "s3://b")));
+        assertEquals(PackReader.indexDirectory(directory, "s3://a"), PackReader.indexDirectory(directory, "s3://a"));
+        assertTrue(PackReader.indexDirectory(directory, "s3://a").startsWith(directory.resolve("packs")));
     }
 }

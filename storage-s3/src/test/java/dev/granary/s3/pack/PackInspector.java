@@ -21,8 +21,8 @@ public final class PackInspector {
      * @param executor runs what is done behind the callers
      */
     public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
-        RefreshSchedule own = (RefreshSchedule) get(packs, "intervals");
-        set(packs, "intervals", new RefreshSchedule(own.interval(), own.patience(), own.nanos(), wallMillis, own.random()));
+        RefreshSchedule own = (RefreshSchedule) get(packs, "schedule");
+        set(packs, "schedule", new RefreshSchedule(own.interval(), own.timeout(), own.nanos(), wallMillis, own.random()));
         set(packs, "executor", executor);
     }
 
@@ -67,7 +67,7 @@ public final class PackInspector {
             return List.of();
         }
         return PackIndex.decode(Arrays.copyOfRange(pack, (int) offset, pack.length), offset, namespace) instanceof PackIndex.Read.Ok ok
-                ? ok.index().places().stream().map(PackLocation::id).toList()
+                ? ok.index().locations().stream().map(PackLocation::id).toList()
                 : List.of();
     }
 }

@@ -26,15 +26,15 @@ public final class PackLookupDriver implements AutoCloseable {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
             case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
-            case PackAnswer.Unavailable lost -> new LoadResult.Unavailable(lost.cause());
+            case PackAnswer.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.cause());
         };
     }
 
     private LoadResult alone(Entry entry) {
-        return switch (store.get(PackFixture.keyAlone(entry), EntryFormat.MAX_BYTES)) {
+        return switch (store.get(PackFixture.unpackedKey(entry), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _, GetResult.TooLarge _ -> LoadResult.ABSENT;
-            case GetResult.Unavailable lost -> new LoadResult.Unavailable(lost.failure().toString());
+            case GetResult.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.failure().toString());
         };
     }
 

@@ -36,7 +36,7 @@ class PackManifestLogTest {
     private final PackManifestLog log = packs.log();
 
     private PackManifest newest(PackManifest known) {
-        store.newNotes();
+        store.newRequests();
         PackManifestLog.Newest newest = log.newest(known);
         return assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest();
     }
@@ -54,7 +54,7 @@ class PackManifestLogTest {
     private PackManifest chain(int count) {
         PackManifest last = PackManifest.NONE;
         for (int i = 0; i < count; i++) {
-            last = new PackManifest(i + 1, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+            last = new PackManifest(i + 1, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
             place(last);
         }
         return last;
@@ -64,7 +64,7 @@ class PackManifestLogTest {
     @DisplayName("R12 a target without packs costs one request")
     void none() {
         assertSame(PackManifest.NONE, newest(PackManifest.NONE));
-        assertEquals(List.of("GET newest"), store.newNotes());
+        assertEquals(List.of("GET newest"), store.newRequests());
     }
 
     @Test
@@ -73,12 +73,12 @@ class PackManifestLogTest {
         PackManifest last = chain(9);
         hint("9");
         assertArrayEquals(last.encode(), newest(PackManifest.NONE).encode());
-        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newNotes());
+        assertEquals(List.of("GET newest", "HEAD m9", "HEAD m10", "GET m9"), store.newRequests());
         assertSame(last, newest(last));
-        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newNotes());
-        place(new PackManifest(10, PackManifest.Loose.NONE, List.of(), List.of()));
+        assertEquals(List.of("HEAD m10", "HEAD m9", "GET newest"), store.newRequests());
+        place(new PackManifest(10, PackManifest.UnpackedEntries.NONE, List.of(), List.of()));
         assertEquals(10, newest(last).number());
-        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newNotes());
+        assertEquals(List.of("HEAD m10", "HEAD m12", "HEAD m11", "GET newest", "GET m10"), store.newRequests());
     }
 
     @ParameterizedTest
@@ -151,7 +151,7 @@ class PackManifestLogTest {
     @DisplayName("a manifest of a newer version is no damage: a reader keeps what it knows, and nobody commits over it")
     void newerVersion() {
         PackInfo pack = packs.publish(packs.pack());
-        byte[] newer = new PackManifest(2, PackManifest.Loose.ALLOWED, List.of(pack), List.of()).encode();
+        byte[] newer = new PackManifest(2, PackManifest.UnpackedEntries.POSSIBLE, List.of(pack), List.of()).encode();
         ByteBuffer.wrap(newer).putInt(8, 2).putInt(newer.length - 4, 0);
         ByteBuffer.wrap(newer).putInt(newer.length - 4, PackIndex.crc(newer, 0, newer.length - 4));
         store.place(PackFixture.KEYS.manifest(2), newer, SOMEBODY);
@@ -169,7 +169,7 @@ class PackManifestLogTest {
         hint("5");
         store.keys().forEach(store::remove);
         assertSame(PackManifest.NONE, newest(known));
-        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newNotes());
+        assertEquals(List.of("HEAD m6", "HEAD m5", "GET newest"), store.newRequests());
         for (int i = 1; i <= 8; i++) {
             PackManifest again = packs.commit(PackFixture.info(packs.random(), 1));
             assertEquals(i, again.number());
@@ -184,7 +184,7 @@ class PackManifestLogTest {
         PackManifest known = chain(2);
         hint("2");
         assertSame(known, newest(known));
-        PackManifest other = new PackManifest(2, known.loose(), List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest other = new PackManifest(2, known.unpackedEntries(), List.of(PackFixture.info(packs.random(), 1)), List.of());
         assertEquals(known.encode().length, other.encode().length);
         place(other);
         assertEquals(other.packs().getFirst().name(), newest(known).packs().getFirst().name());
@@ -204,7 +204,7 @@ class PackManifestLogTest {
     @DisplayName("R18 B2 a manifest that a reader knows was removed, and absent is 403: the hint leads on")
     void removedBehind403() {
         PackManifest known = chain(3);
-        PackManifest last = new PackManifest(6, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest last = new PackManifest(6, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(last);
         hint("6");
         store.remove(PackFixture.KEYS.manifest(3));
@@ -230,7 +230,7 @@ class PackManifestLogTest {
     }
 
     private PackManifest alone(long number) {
-        PackManifest manifest = new PackManifest(number, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(packs.random(), 1)), List.of());
+        PackManifest manifest = new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(manifest);
         return manifest;
     }
@@ -238,17 +238,17 @@ class PackManifestLogTest {
     @Test
     @DisplayName("B5 the hint names a manifest that is gone: a look-up goes on from there without a listing, or says that it cannot")
     void goneForLookUps() {
-        ObjectStore lookUp = new ForLookUp(store);
+        ObjectStore lookupStore = new ForLookUp(store);
         hint("0");
-        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookUp).newest(PackManifest.NONE), "the first commit is under way");
+        assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookupStore).newest(PackManifest.NONE), "the first commit is under way");
         hint("5");
         alone(8);
-        PackManifestLog.Newest newest = packs.log(lookUp).newest(PackManifest.NONE);
+        PackManifestLog.Newest newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
         assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
         alone(6);
         alone(7);
-        newest = packs.log(lookUp).newest(PackManifest.NONE);
+        newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertEquals(8, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 
@@ -291,7 +291,7 @@ class PackManifestLogTest {
     @DisplayName("R18 old manifests were removed, those that a reader knows among them: the hint leads on")
     void oldOnesRemoved() {
         chain(40);
-        PackManifest known = new PackManifest(3, PackManifest.Loose.ALLOWED, List.of(), List.of());
+        PackManifest known = new PackManifest(3, PackManifest.UnpackedEntries.POSSIBLE, List.of(), List.of());
         hint("38");
         for (int i = 1; i <= 30; i++) {
             store.remove(PackFixture.KEYS.manifest(i));
@@ -305,7 +305,7 @@ class PackManifestLogTest {
         PackManifest last = chain(5);
         hint("3");
         newest(PackManifest.NONE);
-        int requests = store.newNotes().size();
+        int requests = store.newRequests().size();
         for (int silent = 0; silent < requests; silent++) {
             for (int before = 0; before < silent; before++) {
                 store.script(new Fault.None());

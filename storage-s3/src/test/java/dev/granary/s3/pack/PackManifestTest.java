@@ -45,7 +45,7 @@ class PackManifestTest {
     }
 
     private PackManifest small() {
-        return new PackManifest(7, PackManifest.Loose.ALLOWED, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        return new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
     }
 
     @ParameterizedTest
@@ -58,11 +58,11 @@ class PackManifestTest {
             packs.add(PackFixture.info(random, i % 40).since(i));
             retired.add(new PackManifest.Retired(PackFixture.hash(random), i));
         }
-        for (PackManifest.Loose loose : PackManifest.Loose.values()) {
-            PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, loose, packs, retired);
+        for (PackManifest.UnpackedEntries unpackedEntries : PackManifest.UnpackedEntries.values()) {
+            PackManifest manifest = new PackManifest(Long.MAX_VALUE - count, unpackedEntries, packs, retired);
             PackManifest read = read(manifest.encode());
             assertEquals(manifest.number(), read.number());
-            assertEquals(loose, read.loose());
+            assertEquals(unpackedEntries, read.unpackedEntries());
             assertEquals(retired, read.retired());
             assertEquals(packs.stream().map(PackInfo::name).toList(), read.packs().stream().map(PackInfo::name).toList());
             assertEquals(manifest.bytes(), read.bytes());
@@ -79,14 +79,14 @@ class PackManifestTest {
         assertEquals(List.of(1L, 2L), two.packs().stream().map(PackInfo::since).toList());
         Sha256 old = two.packs().getFirst().name();
         PackInfo merged = PackFixture.info(random, 3);
-        PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.Loose.ALLOWED);
+        PackManifest three = two.replacing(Set.of(old), List.of(merged), PackManifest.UnpackedEntries.POSSIBLE);
         assertEquals(List.of(two.packs().getLast().name(), merged.name()), three.packs().stream().map(PackInfo::name).toList());
         assertEquals(List.of(new PackManifest.Retired(old, 3)), three.retired());
-        PackManifest four = three.forgetting(Set.of(new PackManifest.Retired(old, 3)));
+        PackManifest four = three.withoutRetired(Set.of(new PackManifest.Retired(old, 3)));
         assertEquals(List.of(), four.retired());
-        PackManifest five = four.replacing(Set.of(), List.of(), PackManifest.Loose.NONE);
+        PackManifest five = four.replacing(Set.of(), List.of(), PackManifest.UnpackedEntries.NONE);
         assertEquals(List.of(1L, 2L, 3L, 4L, 5L), List.of(one, two, three, four, five).stream().map(PackManifest::number).toList());
-        assertEquals(PackManifest.Loose.NONE, read(five.plus(merged).encode()).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, read(five.plus(merged).encode()).unpackedEntries());
     }
 
     @Test

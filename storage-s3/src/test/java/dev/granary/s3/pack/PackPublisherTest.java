@@ -299,9 +299,9 @@ class PackPublisherTest {
     void silentNewPack() {
         bucket.publish(bucket.pack(some(2)));
         bucket.publish(bucket.pack(some(2)));
-        store.newNotes();
+        store.newRequests();
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Stored.class, result, result::toString));
-        assertEquals(1, store.newNotes().stream().filter("HEAD pack"::equals).count());
+        assertEquals(1, store.newRequests().stream().filter("HEAD pack"::equals).count());
         store.plan(FaultPlan.when(request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)));
         publish(publisher, some(2)).forEach(result -> assertInstanceOf(StoreResult.Unknown.class, result, result::toString));
     }

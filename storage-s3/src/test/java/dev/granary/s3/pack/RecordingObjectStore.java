@@ -27,7 +27,7 @@ public final class RecordingObjectStore extends MemoryObjectStore {
     }
 
     /** What was asked since this was called last. */
-    public List<String> newNotes() {
+    public List<String> newRequests() {
         synchronized (notes) {
             List<String> all = List.copyOf(notes);
             notes.clear();

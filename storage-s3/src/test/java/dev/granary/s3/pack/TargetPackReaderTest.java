@@ -38,7 +38,7 @@ class TargetPackReaderTest {
             new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), behind::add);
 
     private PackAnswer load(Id id) {
-        store.newNotes();
+        store.newRequests();
         return packs.load(id, store);
     }
 
@@ -49,7 +49,7 @@ class TargetPackReaderTest {
 
     private void assertLoad(PackAnswer expected, Id id, String... requests) {
         assertEquals(expected, load(id));
-        assertEquals(List.of(requests), store.newNotes());
+        assertEquals(List.of(requests), store.newRequests());
     }
 
     /** Longer than any manifest is kept without a look at the bucket. */
@@ -71,9 +71,9 @@ class TargetPackReaderTest {
     void requests() {
         bucket.publish(one, two);
         assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newNotes());
+        assertEquals(FIRST_LOOK_UP, store.newRequests());
         assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         assertEquals(List.of(), List.copyOf(behind));
     }
 
@@ -111,9 +111,9 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.replace(old, one, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2", "RANGE pack", "RANGE pack"), store.newRequests());
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -124,7 +124,7 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.replace(old, two);
         assertHit(two);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m5", "HEAD m4", "GET newest", "GET m3", "RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -174,7 +174,7 @@ class TargetPackReaderTest {
         assertHit(one);
         bucket.remove(gone);
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "HEAD m3", "HEAD m2", "GET newest", "RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -257,7 +257,7 @@ class TargetPackReaderTest {
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(TIMEOUT));
         assertInstanceOf(PackAnswer.Unavailable.class, load(one.id()));
         assertHit(one);
-        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -267,7 +267,7 @@ class TargetPackReaderTest {
         store.script(new Fault.Lost(TIMEOUT));
         for (int i = 0; i < 3; i++) {
             assertInstanceOf(PackAnswer.Unconfirmed.class, load(one.id()));
-            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newNotes());
+            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newRequests());
         }
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
@@ -288,10 +288,10 @@ class TargetPackReaderTest {
         }
         assertEquals(1, behind.size());
         behind.remove().run();
-        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newNotes());
+        assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newRequests());
         assertHit(two);
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         assertTrue(behind.isEmpty());
     }
 
@@ -306,7 +306,7 @@ class TargetPackReaderTest {
         store.script(new Fault.Lost(TIMEOUT));
         behind.remove().run();
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
         assertTrue(behind.isEmpty());
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
@@ -325,7 +325,7 @@ class TargetPackReaderTest {
         assertHit(one);
         behind.remove().run();
         assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newNotes());
+        assertEquals(List.of("RANGE pack"), store.newRequests());
     }
 
     @Test
@@ -347,6 +347,6 @@ class TargetPackReaderTest {
         Id other = Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build();
         assertLoad(PackAnswer.NOT_PACKED, other, "GET newest");
         assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newNotes());
+        assertEquals(FIRST_LOOK_UP, store.newRequests());
     }
 }

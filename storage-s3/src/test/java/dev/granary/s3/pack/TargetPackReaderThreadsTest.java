@@ -64,11 +64,11 @@ class TargetPackReaderThreadsTest {
         List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         bucket.publish(all.get(0), all.get(1));
         bucket.publish(all.get(2), all.get(3));
-        store.newNotes();
+        store.newRequests();
         for (PackAnswer answer : loadAll(all)) {
             assertInstanceOf(PackAnswer.Hit.class, answer, answer::toString);
         }
-        List<String> notes = store.newNotes();
+        List<String> notes = store.newRequests();
         assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
         assertEquals(Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
     }
@@ -80,7 +80,7 @@ class TargetPackReaderThreadsTest {
         PackInfo gone = bucket.publish(entry);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(entry.id(), store));
         bucket.remove(gone);
-        store.newNotes();
+        store.newRequests();
         AtomicInteger first = new AtomicInteger();
         store.beforeEach(() -> {
             if (first.incrementAndGet() <= THREADS) {
@@ -90,7 +90,7 @@ class TargetPackReaderThreadsTest {
         assertEquals(Collections.nCopies(THREADS, PackAnswer.NOT_PACKED), loadAll(List.of(entry)));
         List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "RANGE pack"));
         expected.addAll(List.of("HEAD m2", "HEAD m1", "GET newest"));
-        assertEquals(expected, store.newNotes());
+        assertEquals(expected, store.newRequests());
     }
 
     @Test

@@ -15,19 +15,19 @@ import java.util.stream.Collectors;
 public final class CompactionPlan {
     private final PackManifest base;
     private final InPacks packs;
-    private final Alone alone;
+    private final Unpacked unpacked;
     private final long waiting;
 
     /**
      * A pack, and where its entries lie.
      *
      * @param live those that readers take from this pack
-     * @param spare those that an older pack has, too
+     * @param duplicates those that an older pack has, too
      */
-    record OldPack(PackInfo pack, List<PackLocation> live, List<PackLocation> spare) {}
+    record OldPack(PackInfo pack, List<PackLocation> live, List<PackLocation> duplicates) {}
 
     /** An entry that lies alone, and has been in a pack for longer than the grace. */
-    record Redundant(UnpackedEntry entry, OldPack pack, PackLocation place) {}
+    record Redundant(UnpackedEntry entry, OldPack pack, PackLocation location) {}
 
     /**
      * What is to be done with packs.
@@ -49,24 +49,24 @@ public final class CompactionPlan {
     /**
      * What is to be done with entries that lie alone.
      *
-     * @param fold those that no pack has
+     * @param toPack those that no pack has
      * @param redundant those that may be removed
      * @param packed all that a pack has, too, by id: what is found damaged in the pack is taken from here
      * @param tooLarge how many stay alone for ever
-     * @param isCut true if the listing ended at the bound of one plan, so that more entries may lie alone
+     * @param isTruncated true if the listing ended at the bound of one plan, so that more entries may lie alone
      */
-    record Alone(List<UnpackedEntry> fold, List<Redundant> redundant, Map<Sha256, UnpackedEntry> packed, long tooLarge, boolean isCut) {
-        Alone {
-            fold = List.copyOf(fold);
+    record Unpacked(List<UnpackedEntry> toPack, List<Redundant> redundant, Map<Sha256, UnpackedEntry> packed, long tooLarge, boolean isTruncated) {
+        Unpacked {
+            toPack = List.copyOf(toPack);
             redundant = List.copyOf(redundant);
             packed = Map.copyOf(packed);
         }
     }
 
-    CompactionPlan(PackManifest base, InPacks packs, Alone alone, long waiting) {
+    CompactionPlan(PackManifest base, InPacks packs, Unpacked unpacked, long waiting) {
         this.base = base;
         this.packs = packs;
-        this.alone = alone;
+        this.unpacked = unpacked;
         this.waiting = waiting;
     }
 
@@ -77,22 +77,22 @@ public final class CompactionPlan {
 
     /** How many entries that lie alone go into packs. */
     public long folded() {
-        return alone.fold().size();
+        return unpacked.toPack().size();
     }
 
     /** How many bytes those have. */
     public long foldedBytes() {
-        return alone.fold().stream().mapToLong(UnpackedEntry::bytes).sum();
+        return unpacked.toPack().stream().mapToLong(UnpackedEntry::bytes).sum();
     }
 
     /** How many entries are too large for a pack and stay alone. */
     public long tooLarge() {
-        return alone.tooLarge();
+        return unpacked.tooLarge();
     }
 
     /** True if more entries lie alone than one compaction takes: the next one goes on. */
-    public boolean isCut() {
-        return alone.isCut();
+    public boolean isTruncated() {
+        return unpacked.isTruncated();
     }
 
     /** How many packs are put together, or rewritten without what is dead. */
@@ -107,7 +107,7 @@ public final class CompactionPlan {
 
     /** How many objects are removed: entries that have been in a pack for longer than the grace, and packs that have not been named for as long. */
     public long removed() {
-        return (long) alone.redundant().size() + packs.expired().size() + packs.orphans().size();
+        return (long) unpacked.redundant().size() + packs.expired().size() + packs.orphans().size();
     }
 
     /** How many objects will be removed when their grace is over. */
@@ -123,7 +123,7 @@ public final class CompactionPlan {
     /** How many bytes are read: what moves, and what is compared before something is removed. */
     public long bytes() {
         return foldedBytes() + packs.merge().stream().flatMap(old -> old.live().stream()).mapToLong(PackLocation::length).sum()
-                + alone.redundant().stream().mapToLong(one -> one.place().length()).sum();
+                + unpacked.redundant().stream().mapToLong(one -> one.location().length()).sum();
     }
 
     PackManifest base() {
@@ -134,8 +134,8 @@ public final class CompactionPlan {
         return packs;
     }
 
-    Alone alone() {
-        return alone;
+    Unpacked unpacked() {
+        return unpacked;
     }
 
     Set<Sha256> lostNames() {

@@ -38,8 +38,8 @@ class CompactionPlannerTest {
     private final TestEntries entries = new TestEntries("CompactionPlannerTest");
     private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
 
-    private PackCompactor.Planned plan(ObjectStore over, PackIndexCache shelf) {
-        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, shelf, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
+    private PackCompactor.Planned plan(ObjectStore over, PackIndexCache indexCache) {
+        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, indexCache, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
         return compaction.plan(Duration.ofDays(1));
     }
 
@@ -97,9 +97,9 @@ class CompactionPlannerTest {
 
     @Test
     @DisplayName("B1 an index on this machine's disk, a listing without its pack, and no answer for the pack: neither there nor lost")
-    void unlistedAndSilent(@TempDir Path shelves) {
-        PackIndexCache shelf = bucket.shelf(shelves);
-        assertInstanceOf(TargetPackReader.Indexed.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, shelf, bucket.store));
+    void unlistedAndSilent(@TempDir Path indexDirectory) {
+        PackIndexCache indexCache = bucket.indexCache(indexDirectory);
+        assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, bucket.store));
         ObjectStore lagging = new ForwardingStore(bucket.store) {
             @Override
             public ListResult list(String prefix, Consumer<Listed> visitor) {
@@ -111,7 +111,7 @@ class CompactionPlannerTest {
                 return key.endsWith(".pack") ? new HeadResult.Unavailable(TIMEOUT) : super.head(key);
             }
         };
-        PackCompactor.Planned planned = plan(lagging, shelf);
+        PackCompactor.Planned planned = plan(lagging, indexCache);
         assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned, planned::toString);
     }
 }

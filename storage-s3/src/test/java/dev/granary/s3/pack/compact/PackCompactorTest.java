@@ -49,7 +49,7 @@ class PackCompactorTest {
 
     private List<Entry> alone(int count) {
         List<Entry> all = entries(count, 100);
-        all.forEach(bucket::placeAlone);
+        all.forEach(bucket::placeUnpacked);
         return all;
     }
 
@@ -63,11 +63,11 @@ class PackCompactorTest {
     }
 
     private PackCompactor.Result.Done compact() {
-        return compact(PackManifest.Loose.ALLOWED);
+        return compact(PackManifest.UnpackedEntries.POSSIBLE);
     }
 
-    private PackCompactor.Result.Done compact(PackManifest.Loose loose) {
-        PackCompactor.Result result = bucket.compaction().run(plan(), loose, _ -> {});
+    private PackCompactor.Result.Done compact(PackManifest.UnpackedEntries unpackedEntries) {
+        PackCompactor.Result result = bucket.compaction().run(plan(), unpackedEntries, _ -> {});
         return assertInstanceOf(PackCompactor.Result.Done.class, result, result::toString);
     }
 
@@ -90,16 +90,16 @@ class PackCompactorTest {
     void folds() {
         List<Entry> all = alone(100);
         assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         store.pass(GRACE.minus(MOMENT));
         assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(1, bucket.newest().number(), "nothing was to be committed");
         store.pass(MOMENT);
         assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 100, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
         assertTrue(plan().isEmpty());
@@ -112,9 +112,9 @@ class PackCompactorTest {
         for (int i = 0; i < 4; i++) {
             publish(all.subList(5 * i, 5 * i + 25));
         }
-        List<Entry> loose = alone(3);
+        List<Entry> unpackedEntries = alone(3);
         assertEquals(4, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(43), bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertEquals(4, bucket.newest().retired().size());
         store.pass(GRACE.minus(MOMENT));
@@ -124,7 +124,7 @@ class PackCompactorTest {
         assertEquals(4 + 3, compact().removed());
         assertEquals(1, count("/p/"));
         assertEquals(List.of(), bucket.newest().retired());
-        assertFound(all(all, loose));
+        assertFound(all(all, unpackedEntries));
         assertTrue(plan().isEmpty());
     }
 
@@ -139,7 +139,7 @@ class PackCompactorTest {
         assertEquals(0, plan().merged());
         publish(less);
         assertEquals(1, plan().merged());
-        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(2, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(5, 4, 2), bucket.newest().packs().stream().map(PackInfo::entries).toList());
         assertFound(all(first, all(half, less)));
         assertTrue(plan().merged() == 0, "a single small pack has no company");
@@ -149,12 +149,12 @@ class PackCompactorTest {
     @DisplayName("what is more than a pack goes into several, each read in bounded parts")
     void several() {
         List<Entry> all = entries(44, 2 << 20);
-        all.subList(0, 30).forEach(bucket::placeAlone);
+        all.subList(0, 30).forEach(bucket::placeUnpacked);
         publish(all.subList(30, 37));
         publish(all.subList(37, 44));
         List<Long> told = new ArrayList<>();
         CompactionPlan plan = plan();
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, told::add));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, told::add));
         assertEquals(3, bucket.newest().packs().size());
         assertTrue(store.longestRange() <= (8 << 20) + (3 << 20), store.longestRange() + " bytes in one part");
         assertEquals(told.stream().sorted().toList(), told);
@@ -166,8 +166,8 @@ class PackCompactorTest {
     private String placeDamaged(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         bytes[bytes.length - 1] ^= 1;
-        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return PackFixture.keyAlone(entry);
+        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.unpackedKey(entry);
     }
 
     /** Puts an entry into the bucket that lies alone, of a version and with a layout that nobody knows; returns its key. */
@@ -175,8 +175,8 @@ class PackCompactorTest {
         byte[] bytes = PackFixture.encoded(entry);
         Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
         Arrays.fill(bytes, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(PackFixture.keyAlone(entry), bytes, ObjectMarks.NONE);
-        return PackFixture.keyAlone(entry);
+        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
+        return PackFixture.unpackedKey(entry);
     }
 
     @Test
@@ -184,16 +184,16 @@ class PackCompactorTest {
     void leaves() {
         List<Entry> sound = alone(5);
         String damaged = placeDamaged(entries.entry(100));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.Loose.ALLOWED), compact(PackManifest.Loose.NONE));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.UnpackedEntries.POSSIBLE), compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
-        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.Loose.NONE).left());
+        assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.UnpackedEntries.NONE).left());
         store.remove(newer);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
-        bucket.placeAlone(large);
+        bucket.placeUnpacked(large);
         assertEquals(1, plan().tooLarge());
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.Loose.ALLOWED),
-                compact(PackManifest.Loose.NONE));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusTooLarge(1), 0, PackManifest.UnpackedEntries.POSSIBLE),
+                compact(PackManifest.UnpackedEntries.NONE));
         assertFound(all(sound, List.of(large)));
     }
 
@@ -203,20 +203,20 @@ class PackCompactorTest {
         Entry entry = alone(1).getFirst();
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
             if (store.notes().getLast().equals("GET entry")) {
-                store.remove(PackFixture.keyAlone(entry));
+                store.remove(PackFixture.unpackedKey(entry));
             }
         });
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 0, PackCompactor.Left.NONE.plusGone(), 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         store.beforeEach(() -> {});
-        bucket.placeAlone(entry);
+        bucket.placeUnpacked(entry);
         CompactionPlan again = plan();
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        result = bucket.compaction().run(again, PackManifest.Loose.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), result);
+        result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(1, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE), result);
         assertFound(List.of(entry));
     }
 
@@ -234,18 +234,18 @@ class PackCompactorTest {
     @DisplayName("R12 sealed: what is absent costs no request; the next compaction without that takes it back")
     void seals() {
         List<Entry> all = alone(5);
-        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
-            store.newNotes();
+            store.newRequests();
             assertEquals(LoadResult.ABSENT, reading.load(entries.entry(1)));
-            assertEquals(List.of(), store.newNotes());
+            assertEquals(List.of(), store.newRequests());
         }
         long number = bucket.newest().number();
-        assertEquals(PackManifest.Loose.NONE, compact(PackManifest.Loose.NONE).loose());
+        assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         assertEquals(number, bucket.newest().number());
-        assertEquals(PackManifest.Loose.ALLOWED, compact().loose());
-        assertEquals(PackManifest.Loose.ALLOWED, bucket.newest().loose());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, compact().unpackedEntries());
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
     }
 
     @Test
@@ -258,14 +258,14 @@ class PackCompactorTest {
         PackInfo bad = publish(unreadable);
         store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()), ObjectMarks.NONE);
         publish(sound);
-        bucket.placeAlone(gone.get(1));
+        bucket.placeUnpacked(gone.get(1));
         store.plan(FaultPlan.when(request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("index of a pack"), planned::toString);
         store.plan(FaultPlan.SOUND);
         CompactionPlan plan = plan();
         assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(1, bucket.newest().packs().size());
         assertEquals(6, bucket.newest().entries());
         assertFound(all(sound, gone.subList(1, 2)));
@@ -283,8 +283,8 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.NONE, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.Loose.ALLOWED), result);
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(3, 1, 0, 0, PackCompactor.Left.NONE.plusUnread(3), 0, PackManifest.UnpackedEntries.POSSIBLE), result);
         assertEquals(2, bucket.newest().packs().size());
         assertFound(all(first, second));
     }
@@ -295,31 +295,31 @@ class PackCompactorTest {
         List<Entry> all = entries(6, 100);
         PackInfo pack = publish(all);
         bucket.damage(pack, all.get(2));
-        bucket.placeAlone(all.get(2));
-        bucket.placeAlone(all.get(4));
+        bucket.placeUnpacked(all.get(2));
+        bucket.placeUnpacked(all.get(4));
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, plan().removed());
-        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
-        assertEquals(List.of(PackFixture.keyAlone(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE), compact(PackManifest.UnpackedEntries.NONE));
+        assertEquals(List.of(PackFixture.unpackedKey(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         assertFound(all);
         store.pass(GRACE);
-        assertEquals(2, compact(PackManifest.Loose.NONE).removed());
+        assertEquals(2, compact(PackManifest.UnpackedEntries.NONE).removed());
         assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
         assertFound(all);
     }
 
     @Test
     @DisplayName("D6 what is damaged in a pack is taken from another pack that is put together with it, else from outside; else it is dropped and told")
-    void spares() {
+    void copies() {
         List<Entry> all = entries(6, 100);
         PackInfo first = publish(all);
         publish(all.subList(0, 2));
         bucket.damage(first, all.get(1));
         bucket.damage(first, all.get(2));
         bucket.damage(first, all.get(3));
-        bucket.placeAlone(all.get(2));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.Loose.NONE), compact(PackManifest.Loose.NONE));
+        bucket.placeUnpacked(all.get(2));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE), compact(PackManifest.UnpackedEntries.NONE));
         List<Entry> kept = new ArrayList<>(all);
         kept.remove(3);
         assertFound(kept);
@@ -345,7 +345,7 @@ class PackCompactorTest {
         footer.putInt(PackIndex.FOOTER_BYTES - 4, PackIndex.crc(body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
         store.place(PackFixture.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
         assertEquals(0, plan().lost());
-        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), compact());
+        assertEquals(new PackCompactor.Result.Done(4, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(Set.of(2, 4), Set.copyOf(bucket.newest().packs().stream().map(PackInfo::entries).toList()));
         assertFound(ours);
     }
@@ -386,15 +386,15 @@ class PackCompactorTest {
         StoreFailure unsupported = new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
         store.plan(FaultPlan.when(request -> request.operation().equals("DELETE match"), new Fault.Lost(unsupported)));
         CompactionPlan plan = plan();
-        bucket.placeAlone(all.get(1)); // another writer has just replaced it
-        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {});
-        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED), result);
-        assertEquals(List.of(PackFixture.keyAlone(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        bucket.placeUnpacked(all.get(1)); // another writer has just replaced it
+        PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
+        assertEquals(new PackCompactor.Result.Done(0, 0, 2, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), result);
+        assertEquals(List.of(PackFixture.unpackedKey(all.get(1))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         store.plan(FaultPlan.SOUND);
         CompactionPlan exact = plan();
-        bucket.placeAlone(all.get(1));
-        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.Loose.ALLOWED),
-                bucket.compaction().run(exact, PackManifest.Loose.ALLOWED, _ -> {}));
+        bucket.placeUnpacked(all.get(1));
+        assertEquals(new PackCompactor.Result.Done(0, 0, 0, 1, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
+                bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertFound(all);
     }
 
@@ -419,7 +419,7 @@ class PackCompactorTest {
         alone(3);
         publish(entries(2, 100));
         List<String> before = store.keys();
-        store.newNotes();
+        store.newRequests();
         plan();
         assertEquals(before, store.keys());
         assertFalse(store.notes().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
@@ -437,7 +437,7 @@ class PackCompactorTest {
         publish(second);
         CompactionPlan plan = plan();
         bucket.replace(old, first.toArray(Entry[]::new));
-        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.Loose.ALLOWED, _ -> {}));
+        assertInstanceOf(PackCompactor.Result.Overtaken.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
         assertEquals(2, count("/p/"));
         assertFound(all(first, second));
         assertEquals(1, compact().written());

@@ -96,7 +96,7 @@ class BulkEntryReaderTest {
     }
 
     private BulkReadPlan plan() throws InterruptedException {
-        return warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true);
+        return warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true);
     }
 
     private void assertTaken(List<Entry> expected) {
@@ -122,10 +122,10 @@ class BulkEntryReaderTest {
         BulkReadPlan plan = plan();
         assertEquals(600, plan.entries());
         assertEquals(0, plan.present());
-        store.newNotes();
+        store.newRequests();
         warming.run(plan, taken);
         assertTaken(expected);
-        assertEquals(12, store.newNotes().size());
+        assertEquals(12, store.newRequests().size());
         assertEquals(plan.bytes(), taken.received.get());
         assertEquals(List.of(), List.copyOf(taken.causes));
     }
@@ -137,7 +137,7 @@ class BulkEntryReaderTest {
         PackInfo cut = publish(all.subList(0, 3));
         PackInfo damaged = publish(all.subList(1, 4));
         publish(all.subList(0, 2));
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         bucket.remove(cut);
         bucket.damage(damaged, all.get(1));
         bucket.damage(damaged, all.get(3));
@@ -145,8 +145,8 @@ class BulkEntryReaderTest {
         assertTaken(all.subList(0, 3));
         assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
         Taken again = new Taken();
-        bucket.placeAlone(all.get(3));
-        warming.run(warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true), again);
+        bucket.placeUnpacked(all.get(3));
+        warming.run(warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true), again);
         assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
     }
 
@@ -159,7 +159,7 @@ class BulkEntryReaderTest {
         publish(first);
         publish(second);
         Set<Sha256> present = Set.of(first.get(0).id().hash(), first.get(9).id().hash(), second.get(2).id().hash());
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, id -> !present.contains(id));
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
         assertEquals(3, plan.present());
         assertEquals(12, plan.entries());
         warming.run(plan, taken);
@@ -167,11 +167,11 @@ class BulkEntryReaderTest {
         expected.addAll(second.subList(0, 5));
         expected.removeIf(entry -> present.contains(entry.id().hash()));
         assertTaken(expected);
-        BulkReadPlan nothing = warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> false);
+        BulkReadPlan nothing = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
         assertEquals(List.of(15L, 0L, 0L), List.of(nothing.present(), nothing.entries(), nothing.bytes()));
-        store.newNotes();
+        store.newRequests();
         warming.run(nothing, taken);
-        assertEquals(List.of(), store.newNotes());
+        assertEquals(List.of(), store.newRequests());
     }
 
     @Test
@@ -195,9 +195,9 @@ class BulkEntryReaderTest {
             expected.addAll(some);
         }
         BulkReadPlan plan = plan();
-        store.newNotes();
+        store.newRequests();
         warming.run(plan, taken);
-        int requests = store.newNotes().size();
+        int requests = store.newRequests().size();
         assertTaken(expected);
         assertTrue(requests <= plan.bytes() / (8 * MIB) + 2, requests + " requests for " + plan.bytes() + " bytes");
         assertTrue(store.longestRange() <= 16 * MIB + (256 << 10) + (20 << 20) + 1000, store.longestRange() + " bytes in one part");
@@ -207,28 +207,28 @@ class BulkEntryReaderTest {
     @DisplayName("each length of a part, and each gap: parts have all wanted places once, in order, and read no long gap")
     void partsOfAnyIndex() {
         for (int round = 0; round < 200; round++) {
-            List<PackLocation> places = new ArrayList<>();
+            List<PackLocation> locations = new ArrayList<>();
             long at = PackIndex.HEADER_BYTES;
             for (int i = 0; i < 100; i++) {
                 int length = 1 + bucket.random().nextInt(1 << bucket.random().nextInt(1, 21));
-                places.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
+                locations.add(new PackLocation(PackFixture.hash(bucket.random()), at, length, 0, 0));
                 at += length;
             }
             long end = at;
-            List<PackLocation> sorted = places.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
+            List<PackLocation> sorted = locations.stream().sorted((a, b) -> Arrays.compareUnsigned(a.id().bytes(), b.id().bytes())).toList();
             PackIndex.Read read = PackIndex.decode(PackIndex.encode(sorted, end, PackFixture.NAMESPACE), end, PackFixture.NAMESPACE);
             Set<Sha256> wanted = ConcurrentHashMap.newKeySet();
-            places.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(place -> wanted.add(place.id()));
-            long partBytes = 1L << bucket.random().nextInt(10, 23);
+            locations.stream().filter(_ -> bucket.random().nextInt(3) > 0).forEach(location -> wanted.add(location.id()));
+            long rangeBytes = 1L << bucket.random().nextInt(10, 23);
             PackIndex index = ((PackIndex.Read.Ok) read).index();
             List<PackRange> parts = PackRange.of(PackFixture.info(bucket.random(), 1),
-                    index.places().stream().filter(place -> wanted.contains(place.id())).toList(), partBytes);
-            List<PackLocation> inParts = parts.stream().flatMap(part -> part.places().stream()).toList();
-            assertEquals(places.stream().filter(place -> wanted.contains(place.id())).toList(), inParts);
+                    index.locations().stream().filter(location -> wanted.contains(location.id())).toList(), rangeBytes);
+            List<PackLocation> inParts = parts.stream().flatMap(part -> part.locations().stream()).toList();
+            assertEquals(locations.stream().filter(location -> wanted.contains(location.id())).toList(), inParts);
             for (PackRange part : parts) {
-                assertEquals(part.offset(), part.places().getFirst().offset());
-                long last = part.places().getLast().length();
-                assertTrue(part.length() <= partBytes + (256 << 10) + last, part::toString);
+                assertEquals(part.offset(), part.locations().getFirst().offset());
+                long last = part.locations().getLast().length();
+                assertTrue(part.length() <= rangeBytes + (256 << 10) + last, part::toString);
             }
         }
     }
@@ -359,22 +359,22 @@ class BulkEntryReaderTest {
         List<Entry> packed = entries(5, 100);
         List<Entry> alone = entries(40, 100);
         publish(packed);
-        packed.subList(0, 3).forEach(bucket::placeAlone);
-        alone.forEach(bucket::placeAlone);
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
-        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.entriesAlone()));
-        store.newNotes();
+        packed.subList(0, 3).forEach(bucket::placeUnpacked);
+        alone.forEach(bucket::placeUnpacked);
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.unpackedEntries()));
+        store.newRequests();
         warming.run(plan, taken);
         List<Entry> expected = new ArrayList<>(packed);
         expected.addAll(alone);
         assertTaken(expected);
-        assertEquals(40, store.newNotes().stream().filter("GET entry"::equals).count());
+        assertEquals(40, store.newRequests().stream().filter("GET entry"::equals).count());
         assertEquals(plan.bytes(), taken.received.get());
-        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.LEAVE, _ -> true).entriesAlone());
+        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.SKIP, _ -> true).unpackedEntries());
         bucket.seal();
-        store.newNotes();
-        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true).entriesAlone());
-        assertEquals(List.of("RANGE pack"), store.newNotes(), "nothing can lie alone, so nothing is listed");
+        store.newRequests();
+        assertEquals(0, warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true).unpackedEntries());
+        assertEquals(List.of("RANGE pack"), store.newRequests(), "nothing can lie alone, so nothing is listed");
     }
 
     @Test
@@ -383,16 +383,16 @@ class BulkEntryReaderTest {
         List<Entry> packed = entries(5, 100);
         List<Entry> alone = entries(2, 100);
         publish(packed);
-        alone.forEach(bucket::placeAlone);
+        alone.forEach(bucket::placeUnpacked);
         store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
-        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, _ -> true);
+        BulkReadPlan plan = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertTrue(plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
         warming.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
-        store.place(PackFixture.keyAlone(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
-        plan = warming.plan(bucket.newest(), BulkEntryReader.Alone.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
-        store.remove(PackFixture.keyAlone(alone.get(1)));
+        store.place(PackFixture.unpackedKey(alone.get(0)), entries.bytes(50), ObjectMarks.NONE);
+        plan = warming.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, id -> alone.stream().anyMatch(entry -> entry.id().hash().equals(id)));
+        store.remove(PackFixture.unpackedKey(alone.get(1)));
         warming.run(plan, taken);
         assertEquals(2, taken.skippedEntries.get());
         assertTrue(taken.causes.stream().anyMatch(cause -> cause.startsWith("damaged")), taken.causes::toString);

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Does a list of tasks, some at a time. */
-public final class Crew {
-    private Crew() {}
+public final class ParallelTasks {
+    private ParallelTasks() {}
 
     /**
      * Does all of {@code tasks} and returns when they are done; an interrupt of the caller ends them.
