@@ -12,8 +12,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Finds packs that a manifest names and the bucket does not have, such as after a lifecycle rule. A pack
- * counts as lost if neither a listing nor two requests for it show it. Thread-safe.
+ * Finder of lost packs: a manifest names them and the bucket does not have them, for example after
+ * a lifecycle rule. A pack counts as lost if it is absent from a listing and from the responses to
+ * two requests. Thread-safe.
  */
 final class LostPackFinder {
     private static final int CHECKS = 2;
@@ -26,9 +27,9 @@ final class LostPackFinder {
         this.keys = keys;
     }
 
-    /** Which packs are lost. */
+    /** The outcome of a search. */
     sealed interface SearchResult {
-        /** These, and none of the others as far as the bucket says. */
+        /** The lost packs; the bucket has all others. */
         record Lost(Set<Sha256> names) implements SearchResult {
             public Lost {
                 names = Set.copyOf(names);
@@ -39,7 +40,7 @@ final class LostPackFinder {
         record Unavailable(StoreFailure failure) implements SearchResult {}
     }
 
-    /** The names of the lost ones among {@code named}. */
+    /** Returns the lost packs among {@code named}. */
     SearchResult find(List<PackInfo> named) {
         Map<Sha256, PackInfo> unseen = new HashMap<>();
         named.forEach(pack -> unseen.put(pack.name(), pack));
@@ -55,7 +56,10 @@ final class LostPackFinder {
         return new SearchResult.Lost(unseen.values().stream().filter(this::isLost).map(PackInfo::name).collect(Collectors.toSet()));
     }
 
-    /** Without the right to list, the requests for each pack decide; {@link AbsenceVerifier} repeats them. */
+    /**
+     * Without the right to list, the requests for each pack decide; {@link AbsenceVerifier} repeats
+     * them.
+     */
     private static boolean isListingForbidden(StoreFailure failure) {
         return AbsenceVerifier.isForbidden(failure);
     }

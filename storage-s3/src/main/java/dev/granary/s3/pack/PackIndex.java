@@ -13,15 +13,17 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The index of a pack: where each entry lies, sorted by the hash of its id. Immutable, thread-safe.
+ * The index of a pack: the location of each entry, sorted by the hash of its id. Immutable,
+ * thread-safe.
  *
- * <p>It is the tail of the pack, rows and a footer, and is kept on the disk in the same form. {@code docs/bucket-layout.md} has the layout.
+ * <p>It ends the pack, as rows and a footer, and is cached on the local disk in the same form. The
+ * layout is in {@code docs/bucket-layout.md}.
  */
 public final class PackIndex {
-    /** How many bytes a pack begins with before its first entry. */
+    /** The length of the header of a pack in bytes. */
     public static final int HEADER_BYTES = 32;
 
-    /** No entry in a pack is larger, in bytes: larger ones lie alone. */
+    /** The largest size of an entry in a pack, in bytes; larger ones stay unpacked. */
     public static final int MAX_ENTRY_BYTES = 32 << 20;
 
     public static final int VERSION = 1;
@@ -38,21 +40,21 @@ public final class PackIndex {
         this.count = count;
     }
 
-    /** The outcome of reading an index. */
+    /** The outcome of decoding an index. */
     public sealed interface Read {
         /** A sound index of the pack. */
         record Ok(PackIndex index) implements Read {}
 
-        /** Anything else. */
+        /** A damaged or foreign index. */
         record Bad(DamageKind damage, String detail) implements Read {}
     }
 
-    /** How many entries the pack has. */
+    /** Returns the number of entries in the pack. */
     public int size() {
         return count;
     }
 
-    /** Where the entry of that id lies. */
+    /** Returns the location of the entry with that id. */
     public Optional<PackLocation> find(Sha256 id) {
         byte[] wanted = id.bytes();
         int low = 0;
@@ -72,7 +74,7 @@ public final class PackIndex {
         return Optional.empty();
     }
 
-    /** All places, in the order of their ids' hashes; a view. */
+    /** Returns a view of all locations, in the order of their ids' hashes. */
     public List<PackLocation> locations() {
         return new AbstractList<>() {
             @Override
@@ -94,7 +96,10 @@ public final class PackIndex {
         return new PackLocation(Sha256.ofDigest(id), in.getLong(), in.getInt(), in.getInt(), in.getLong());
     }
 
-    /** Rows and footer of a pack whose entries end at {@code indexOffset}; {@code locations} are sorted. */
+    /**
+     * Encodes rows and footer of a pack whose entries end at {@code indexOffset}; {@code locations}
+     * are sorted.
+     */
     public static byte[] encode(List<PackLocation> locations, long indexOffset, String namespace) {
         ByteBuffer out = ByteBuffer.allocate(locations.size() * ROW_BYTES + FOOTER_BYTES);
         for (PackLocation location : locations) {
@@ -107,7 +112,7 @@ public final class PackIndex {
         return out.array();
     }
 
-    /** Reads the tail of a pack: all that follows its entries. */
+    /** Decodes all bytes of a pack that follow its entries. */
     public static Read decode(byte[] encodedIndex, long indexOffset, String namespace) {
         int rowBytes = encodedIndex.length - FOOTER_BYTES;
         if (rowBytes < 0) {
@@ -144,7 +149,10 @@ public final class PackIndex {
         return index.isConsistent(indexOffset) ? new Read.Ok(index) : new Read.Bad(DamageKind.CORRUPT, "the index is not in order");
     }
 
-    /** Entries lie back to back, so that they cannot have more bytes in all than the pack has: no reader is led to the same bytes again and again. */
+    /**
+     * Returns false if the index is out of order or its lengths do not add up. Entries may not
+     * overlap, so that no reader is made to read the same bytes repeatedly.
+     */
     private boolean isConsistent(long indexOffset) {
         long left = indexOffset - HEADER_BYTES;
         for (int i = 0; i < count; i++) {

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Tells which entries the packs of one target have, for tools. */
+/** Lists the entries in the packs of one target, for tools. */
 public final class PackListing {
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -22,10 +22,11 @@ public final class PackListing {
     }
 
     /**
-     * Hands over every entry that a pack has, once. A pack that is missing or damaged has none.
+     * Passes every entry of the packs to {@code visitor}, once. A missing or damaged pack has none.
      *
-     * @param listed entries that are told already; those that this hands over are added
-     * @param writtenMillis when each pack was written, by its key, in milliseconds since 1970; 0 where that is not known
+     * @param listed the entries that were listed before; those that this call lists are added
+     * @param writtenMillis the time at which each pack was written, by its key, in milliseconds
+     *     since 1970; 0 if unknown
      * @throws IOException if the bucket cannot be read
      */
     public void list(ListedEntrySet listed, Map<String, Long> writtenMillis, Consumer<EntryCatalog.Listed> visitor) throws IOException {
@@ -38,7 +39,7 @@ public final class PackListing {
             switch (TargetPackReader.fetchIndex(pack, keys, indexCache, store)) {
                 case TargetPackReader.IndexResult.Ok ok -> {
                     if (written == 0 && TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.GONE) {
-                        continue; // the index is one that this machine has kept
+                        continue; // the index came from the local cache
                     }
                     for (PackLocation location : ok.index().locations()) {
                         if (listed.add(keys.namespace(), location.id())) {

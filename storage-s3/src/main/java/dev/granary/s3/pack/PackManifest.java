@@ -15,21 +15,21 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 
 /**
- * What a target's packs are: one version of it, whole. Immutable.
+ * One version of the list of a target's packs, complete. Immutable.
  *
- * @param number its number; the one before the first is 0
- * @param unpackedEntries whether entries may lie outside of packs
- * @param packs the packs, the oldest first: an entry that is in several is taken from the first
- * @param retired packs that are named no more, and are to be removed when nobody can be reading them any more
+ * @param number its number; {@link #NONE} has 0
+ * @param unpackedEntries whether the target may have unpacked entries
+ * @param packs the packs, the oldest first: an entry in several is read from the first
+ * @param retired packs that are no longer named, to be removed when no reader can be using them
  */
 public record PackManifest(long number, UnpackedEntries unpackedEntries, List<PackInfo> packs, List<Retired> retired) {
-    /** The manifest before the first. */
+    /** The state before the first manifest. */
     public static final PackManifest NONE = new PackManifest(0, UnpackedEntries.POSSIBLE, List.of(), List.of());
 
-    /** No manifest is larger, in bytes. */
+    /** The largest size of a manifest in bytes. */
     static final int MAX_BYTES = 16 << 20;
 
-    /** No manifest names more entries, in all its packs: their indexes have 224 MiB. */
+    /** The largest number of entries in all packs of a manifest; their indexes have 224 MiB. */
     static final int MAX_ENTRIES = 1 << 22;
 
     private static final byte[] MAGIC = "GRANMANI".getBytes(US_ASCII);
@@ -38,53 +38,53 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
     private static final int SEALING_FLAG = 1 << 1;
     private static final int FIXED_BYTES = MAGIC.length + 5 * Integer.BYTES + Long.BYTES;
 
-    /** How many bytes tell that an object is a manifest, and of which number. */
+    /** The number of bytes that identify an object as the manifest of a number. */
     static final int HEAD_BYTES = MAGIC.length + 2 * Integer.BYTES + Long.BYTES;
 
-    /** Whether entries may lie outside of packs. */
+    /** Whether the target may have unpacked entries. */
     public enum UnpackedEntries {
-        /** An id that no pack has may have an entry of its own: readers ask for it. */
+        /** An id in no pack may have an unpacked entry: lookups request it. */
         POSSIBLE,
         /**
-         * The same for readers; a compaction is about to commit {@link #NONE}. Whoever publishes an entry alone commits {@link #POSSIBLE} first, and the
-         * compaction seals nothing then: its listing may be older than that entry.
+         * The same for lookups; a compaction is about to commit {@link #NONE}. A process that
+         * stores an unpacked entry commits {@link #POSSIBLE}; the compaction then does not seal,
+         * since its listing may be older than that entry.
          */
         SEALING,
-        /** What no pack has is not there: readers ask for nothing. */
+        /** An id in no pack is absent: lookups send no request. */
         NONE
     }
 
     /**
-     * A pack that is named no more.
+     * A pack that is no longer named.
      *
      * @param name its name
      * @param since the number of the first manifest that did not name it
      */
     public record Retired(Sha256 name, long since) {}
 
-    /** Copies the lists. */
     public PackManifest {
         packs = List.copyOf(packs);
         retired = List.copyOf(retired);
     }
 
-    /** The outcome of reading a manifest. */
+    /** The outcome of decoding a manifest. */
     sealed interface Read {
-        /** A sound one. */
+        /** A sound manifest. */
         record Ok(PackManifest manifest) implements Read {}
 
-        /** Anything else. */
+        /** A damaged or foreign manifest. */
         record Bad(DamageKind damage, String detail) implements Read {}
     }
 
-    /** The next manifest, with a pack more. */
+    /** Returns the next manifest, with one more pack. */
     PackManifest plus(PackInfo pack) {
         List<PackInfo> all = new ArrayList<>(packs);
         all.add(pack.since(number + 1));
         return new PackManifest(number + 1, unpackedEntries, all, retired);
     }
 
-    /** The next manifest, with packs in place of others, which are retired, and that said of loose entries. */
+    /** Returns the next manifest, with packs that replace others, which are retired. */
     public PackManifest replacing(Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
@@ -99,12 +99,14 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         return new PackManifest(number + 1, unpackedEntries, all, List.copyOf(gone));
     }
 
-    /** The next manifest, which says the same of packs, and that of loose entries. */
+    /** Returns the next manifest, with the same packs. */
     public PackManifest with(UnpackedEntries unpackedEntries) {
         return new PackManifest(number + 1, unpackedEntries, packs, retired);
     }
 
-    /** The next manifest, with packs in place of others that turned out to be unusable; the packs are retired no more. */
+    /**
+     * Returns the next manifest, with packs that replace unusable ones and are no longer retired.
+     */
     public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
         Set<Sha256> back = new LinkedHashSet<>();
         with.forEach(pack -> back.add(pack.name()));
@@ -113,37 +115,37 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
                 replaced.retired().stream().filter(one -> !back.contains(one.name())).toList());
     }
 
-    /** True for a manifest that is the same to the byte, its number included. */
+    /** Returns true if both manifests have the same bytes, number included. */
     public boolean isSameAs(PackManifest other) {
         return number == other.number && Arrays.equals(encode(), other.encode());
     }
 
-    /** True if a pack of that name is named. */
+    /** Returns true if a pack of that name is named. */
     public boolean names(Sha256 pack) {
         return packs.stream().anyMatch(one -> one.name().equals(pack));
     }
 
-    /** True if a pack of that name is named, or retired. */
+    /** Returns true if a pack of that name is named or retired. */
     boolean namesOrRetires(Sha256 pack) {
         return names(pack) || retired.stream().anyMatch(one -> one.name().equals(pack));
     }
 
-    /** The next manifest, with these retired packs forgotten. */
+    /** Returns the next manifest, without these retired packs. */
     public PackManifest withoutRetired(Set<Retired> removed) {
         return new PackManifest(number + 1, unpackedEntries, packs, retired.stream().filter(one -> !removed.contains(one)).toList());
     }
 
-    /** How many entries the packs have, those counted twice that are in two. */
+    /** Returns the number of entries in all packs; an entry in two packs counts twice. */
     public long entries() {
         return packs.stream().mapToLong(PackInfo::entries).sum();
     }
 
-    /** How many bytes the packs have. */
+    /** Returns the size of all packs in bytes. */
     public long bytes() {
         return packs.stream().mapToLong(PackInfo::bytes).sum();
     }
 
-    /** True where readers take it. */
+    /** Returns true if the manifest is within the limits that readers accept. */
     boolean isReadable() {
         return entries() <= MAX_ENTRIES && byteSize() <= MAX_BYTES;
     }
@@ -170,7 +172,7 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         };
     }
 
-    /** True for the beginning of the manifest of that number, in any version. */
+    /** Returns true if the bytes begin the manifest of that number, in any version. */
     static boolean isHeadOf(byte[] first, long number) {
         return first.length >= HEAD_BYTES && Arrays.equals(first, 0, MAGIC.length, MAGIC, 0, MAGIC.length)
                 && ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number;
@@ -203,7 +205,7 @@ public record PackManifest(long number, UnpackedEntries unpackedEntries, List<Pa
         }
     }
 
-    /** Lists grow as their elements are read: a count that is too large ends with the bytes, not with the memory. */
+    /** Decodes the lists. They grow as elements are read, so that a wrong count takes no memory. */
     private static Read readLists(ByteBuffer in, UnpackedEntries unpackedEntries) {
         long number = in.getLong();
         List<PackInfo> packs = new ArrayList<>();

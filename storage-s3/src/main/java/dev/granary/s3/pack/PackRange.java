@@ -5,21 +5,27 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A part of a pack that is read with one request, and the wanted entries in it.
+ * A range of a pack that is read with one request, and the wanted entries in it.
  *
  * @param pack the pack
- * @param offset where the part begins
- * @param locations the wanted entries, in the order in which they lie
+ * @param offset the start of the range
+ * @param locations the wanted entries, in the order of their offsets
  */
 public record PackRange(PackInfo pack, long offset, List<PackLocation> locations) {
-    /** What is not wanted is read along up to this length, in bytes, instead of making another request. */
+    /**
+     * The largest gap between wanted entries, in bytes, that is read along instead of sending
+     * another request.
+     */
     private static final int MAX_GAP = 256 << 10;
 
     public int length() {
         return (int) (locations.getLast().end() - offset);
     }
 
-    /** The parts of a pack that have all wanted entries, each a little longer than {@code bytes} where there is so much. */
+    /**
+     * Returns ranges of a pack that cover all wanted entries. A range is closed when it has
+     * {@code bytes}, or before a large gap.
+     */
     public static List<PackRange> of(PackInfo pack, List<PackLocation> wanted, long bytes) {
         List<PackLocation> locations = wanted.stream().sorted(Comparator.comparingLong(PackLocation::offset)).toList();
         List<PackRange> ranges = new ArrayList<>();

@@ -14,7 +14,8 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Puts packs into the bucket. A pack is written before any manifest names it; one that no manifest comes to name is only bytes. Thread-safe.
+ * Writer of packs into the bucket. A pack is written before a manifest names it; one that is never
+ * named is an orphan. Thread-safe.
  */
 public final class PackWriter {
     private static final int MAX_ATTEMPTS = 3;
@@ -32,14 +33,17 @@ public final class PackWriter {
 
     /** The outcome of writing a pack. */
     public sealed interface Written {
-        /** It is there. */
+        /** The pack is in the bucket. */
         record Done() implements Written {}
 
-        /** It is not, or nobody knows. */
+        /** The pack is not in the bucket, or its state is unknown. */
         record Failed(StoreFailure failure) implements Written {}
     }
 
-    /** Writes a pack. Nobody else writes one of that name, so one that is there already is this one, of a request whose answer was lost. */
+    /**
+     * Writes a pack. No other process writes one of that name, so an existing one is this pack,
+     * from a request whose response was lost.
+     */
     public Written write(Pack pack, TargetLayout keys) {
         ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), pack.info().name().hex());
         String key = keys.pack(pack.info().name());
@@ -54,11 +58,11 @@ public final class PackWriter {
                 case WriteResult.NotSent unsent -> {
                     return new Written.Failed(unsent.failure());
                 }
-                case WriteResult.PreconditionFailed _ -> { // said to be there: packs take the place of others, so that is not just believed
+                case WriteResult.PreconditionFailed _ -> { // verified, since the pack may replace others
                     if (isThere(key, pack)) {
                         return new Written.Done();
                     } else if (attempt == MAX_ATTEMPTS) {
-                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server says that the pack is there, and does not find it"));
+                        return new Written.Failed(StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that the pack exists, but does not find it"));
                     }
                 }
                 case WriteResult.Conflict _ -> {
@@ -81,29 +85,36 @@ public final class PackWriter {
         return store.head(key) instanceof HeadResult.Found found && found.bytes() == pack.info().bytes();
     }
 
-    /** Whether a pack may be relied on that a manifest is to name, or names. */
+    /** The state of a pack that a manifest names or is about to name. */
     public sealed interface PackState {
-        /** It is there, and nobody removes it who has not seen that manifest. */
+        /** It exists, and only processes that have read that manifest may remove it. */
         record Lasting() implements PackState {}
 
-        /** It is there, and was so old before a manifest named it that another process may just be removing it: this process stood still. */
+        /**
+         * It exists, but was too old when the manifest named it, since this process was suspended.
+         * Another process may be about to remove it.
+         */
         record Late() implements PackState {}
 
-        /** It is not there. */
+        /** It does not exist. */
         record Gone() implements PackState {}
 
-        /** Nobody can say. */
+        /** The bucket did not report it. */
         record Unknown(StoreFailure failure) implements PackState {}
     }
 
-    /** Asks for a pack before its commit. A server that tells no time never says that a pack is old, to those who remove any either. */
+    /**
+     * Returns the state of a pack before its commit. If the server sends no time, the pack never
+     * counts as old, for removers as well.
+     */
     public PackState stateBeforeCommit(PackInfo pack, TargetLayout keys) {
         return state(pack, keys, _ -> false);
     }
 
     /**
-     * Asks for a pack after the commit of the manifest of that number, which names it. The age of the pack at the commit decides: a process that stood
-     * still afterwards was in time.
+     * Returns the state of a pack after the commit of the manifest of that number, which names it.
+     * The age of the pack at the commit decides, so that a later suspension of this process does no
+     * harm.
      */
     public PackState stateAfterCommit(PackInfo pack, TargetLayout keys, long number) {
         return state(pack, keys, packDates -> store.head(keys.manifest(number)) instanceof HeadResult.Found manifest

@@ -9,9 +9,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Tells which entries the packs of one manifest have. An index is read when an id is asked for that it may have, and once. For one thread.
+ * Finder of ids in the packs of one manifest. The index of a pack is read once, when an id that it
+ * may have is looked up. For one thread.
  *
- * <p>In memory is each index that was read: 56 bytes for each of its entries.
+ * <p>Memory holds each index that was read: 56 bytes for each of its entries.
  */
 public final class PackedIdFinder {
     private final PackManifest manifest;
@@ -22,9 +23,10 @@ public final class PackedIdFinder {
     private final Set<Sha256> requested = new HashSet<>();
 
     /**
-     * The entries in the packs of a manifest.
+     * Creates a finder for the packs of a manifest.
      *
-     * @param indexCache where indexes may be taken from; {@link PackIndexCache#NONE}: from the bucket alone
+     * @param indexCache cache of indexes; {@link PackIndexCache#NONE} to read them from the bucket
+     *     only
      */
     public PackedIdFinder(PackManifest manifest, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         this.manifest = manifest;
@@ -33,7 +35,10 @@ public final class PackedIdFinder {
         this.store = store;
     }
 
-    /** True if the index of a pack has the id; false also if an index that may have it cannot be read. */
+    /**
+     * Returns true if the index of a pack has the id; false also if an index that may have it
+     * cannot be read.
+     */
     public boolean contains(Sha256 id) {
         for (PackInfo pack : manifest.packs()) {
             if (pack.filter().mayContain(id) && requested.add(pack.name())

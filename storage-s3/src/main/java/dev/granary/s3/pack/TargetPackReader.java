@@ -25,20 +25,22 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks ids of one target up in its packs. Thread-safe.
+ * Looks up ids in the packs of one target. Thread-safe.
  *
- * <p>Manifest and indexes are read from the disk of this machine where another process has kept them, and the manifest is compared with the
- * bucket's behind the callers, once in an interval. Only who finds neither waits for the bucket, and who finds an id in no pack of a manifest that was
- * confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Then an id that no pack has costs no request, and
- * one that a pack has costs one: the range where its entry lies.
+ * <p>Manifest and indexes are read from the local disk if another process has stored them there. A
+ * background thread compares the manifest with the bucket's, once per interval. A lookup waits for
+ * the bucket in two cases: neither disk nor memory has a manifest, or the id is in no pack and the
+ * manifest was confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Otherwise an id
+ * in no pack costs no request, and one in a pack costs one: the range of its entry.
  *
- * <p>A pack that is missing or too short makes the look-up read the manifest again, once, and look in the other packs; then it is a miss.
+ * <p>If a pack is missing or too short, the lookup reads the manifest again, once, and searches the
+ * other packs; then it is a miss.
  */
 public final class TargetPackReader {
     private static final int NOT_SATISFIABLE = 416;
     private static final int MAX_PASSES = 2;
 
-    /** In how many packs more an entry is looked for that is damaged in one. */
+    /** The number of further packs in which an entry that is damaged in one is searched. */
     private static final int MAX_COPIES = 3;
 
     private final ObjectStore background;
@@ -50,13 +52,13 @@ public final class TargetPackReader {
     private final ReentrantLock readLock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable TargetPackState current;
-    private volatile boolean hasFailed; // to read the manifest, the last time
+    private volatile boolean hasFailed; // the last read of the manifest
     private volatile boolean hasWrittenUnpacked;
     private volatile String failureCause = "";
-    private final AtomicLong fullReadsBegun = new AtomicLong(); // readings of the newest manifest from nothing; counted with the lock held
+    private final AtomicLong fullReadsBegun = new AtomicLong(); // reads of the newest manifest from nothing; counted with the lock held
     private volatile long lastFullRead; // the last of them that succeeded
     private volatile long refreshAt;
-    private final AtomicLong readCount = new AtomicLong(); // how often the manifest was read; counted with the lock held
+    private final AtomicLong readCount = new AtomicLong(); // reads of the manifest; counted with the lock held
 
     TargetPackReader(ObjectStore background, TargetLayout keys, PackIndexCache indexCache, RefreshSchedule schedule,
             Function<ObjectStore, PackManifestLog> logs, Executor executor) {
@@ -69,7 +71,7 @@ public final class TargetPackReader {
     }
 
     /**
-     * What the packs say of an id.
+     * Looks up an id.
      *
      * @param store sends the requests; its deadline bounds the call
      */
@@ -77,7 +79,7 @@ public final class TargetPackReader {
         return load(id.hash(), stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH), store);
     }
 
-    /** What the packs have under the hash of an id that is not known itself. */
+    /** Looks up the hash of an unknown id. */
     PackAnswer load(Sha256 hash, ObjectStore store) {
         return load(hash, stored -> keys.checkId(EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH), hash), store);
     }
@@ -91,20 +93,20 @@ public final class TargetPackReader {
             long seen = readCount.get();
             TargetPackState state = state(store).orElse(null);
             if (state == null) {
-                return new PackAnswer.Unconfirmed("the manifest of packs is being read, and that takes too long");
+                return new PackAnswer.Unconfirmed("another lookup is reading the manifest of packs, which takes too long");
             }
             boolean isOld = schedule.isOutOfDate(state.confirmedAt());
             SearchResult found = find(state, id, store);
             switch (found) {
-                case SearchResult.NotFound _ when !isLast && isOld && (!hasFailed || schedule.isDue(refreshAt)) -> {} // it may be in a pack that was published since
+                case SearchResult.NotFound _ when !isLast && isOld && (!hasFailed || schedule.isDue(refreshAt)) -> {} // it may be in a pack published since
                 case SearchResult.NotFound _ when !state.isKnown() || isOld -> {
                     return damaged.orElseGet(() ->
-                            new PackAnswer.Unconfirmed("the bucket has not told what packs there are, or not for long: " + failureCause));
+                            new PackAnswer.Unconfirmed("the bucket has not reported its packs, or not recently: " + failureCause));
                 }
                 case SearchResult.NotFound _ -> {
                     return damaged.orElseGet(() -> state.isSurelyAbsent(id) ? PackAnswer.ABSENT : PackAnswer.NOT_PACKED);
                 }
-                case SearchResult.PackLost _ -> {} // it is remembered: the next look passes that pack by
+                case SearchResult.PackLost _ -> {} // recorded: the next pass skips that pack
                 case SearchResult.Unavailable unavailable -> {
                     return new PackAnswer.Unavailable(unavailable.failure().toString());
                 }
@@ -116,12 +118,12 @@ public final class TargetPackReader {
                     if (answer.isPresent()) {
                         damaged = damaged.or(() -> answer);
                         if (copies++ < MAX_COPIES) {
-                            continue; // that pack is passed by now: another one may have the entry, too
+                            continue; // that pack is skipped from now on; another one may have the entry, too
                         }
                         return damaged.get();
                     }
                     if (isLast) {
-                        continue; // a lost pack is passed by, too
+                        continue; // the lost pack is skipped, too
                     }
                 }
             }
@@ -133,7 +135,10 @@ public final class TargetPackReader {
         }
     }
 
-    /** True where a pack that is there now has an entry of that id; false where nobody can say. An index alone may be of a pack that was removed. */
+    /**
+     * Returns true if an existing pack has an entry of that id; false also if the bucket does not
+     * report it. An index alone may be that of a removed pack.
+     */
     boolean holds(Id id, ObjectStore store) {
         TargetPackState state = state(store).orElse(null);
         while (state != null && find(state, id.hash(), store) instanceof SearchResult.InPack in) {
@@ -154,15 +159,16 @@ public final class TargetPackReader {
         return false;
     }
 
-    /** A mark for {@link #confirm}: what is read from now on is newer. */
+    /** Returns a mark for {@link #confirm}: later reads are newer. */
     long mark() {
         return fullReadsBegun.get();
     }
 
     /**
-     * Sees to it that the manifest that is known is one to which a process with an empty directory has come since the {@linkplain #mark mark}.
+     * Ensures that the known manifest is one that a process with an empty directory has read since
+     * the {@linkplain #mark mark}.
      *
-     * @return false if the bucket does not say which one that is
+     * @return false if the bucket does not report it
      */
     boolean confirm(long mark, ObjectStore store) {
         if (lastFullRead <= mark && beginReading(store)) {
@@ -179,29 +185,30 @@ public final class TargetPackReader {
 
     /** The outcome of {@link #unseal}. */
     sealed interface Unsealed {
-        /** Look-ups ask for entries outside of packs. */
+        /** Lookups request unpacked entries. */
         record Done() implements Unsealed {}
 
-        /** They do not. */
+        /** Lookups do not request them. */
         record Failed(String cause) implements Unsealed {}
 
-        /** Nobody can say. */
+        /** The bucket did not report it. */
         record Unknown(String cause) implements Unsealed {}
     }
 
     /**
-     * Commits that entries may lie outside of packs, unless that is so, after one was written there. The bucket is asked afterwards, and not what is known
-     * from before: another process may have sealed the target a moment ago, or be about to, and have listed before that entry was there.
+     * Commits that the target may have unpacked entries, after one was stored, unless the manifest
+     * says so. The bucket is read after the write: another process may have sealed the target
+     * since, or be about to, from a listing older than that entry.
      */
     Unsealed unseal(ObjectStore store) {
         long mark = mark();
         Optional<TargetPackState> ignored = state(store); // reads the manifest if none is known
-        boolean isFresh = lastFullRead > mark; // asked before the manifest is taken, which is then at least as new
+        boolean isFresh = lastFullRead > mark; // evaluated before the manifest is taken, which is then at least as new
         PackManifest known = known();
         Optional<Boolean> isNewest = isFresh ? Optional.of(true) : logs.apply(store).isNewest(known);
         if (isNewest.isEmpty()) {
             hasWrittenUnpacked = true;
-            return new Unsealed.Unknown("the bucket does not say whether look-ups ask for entries outside of packs");
+            return new Unsealed.Unknown("the bucket does not report whether lookups request unpacked entries");
         }
         if (isNewest.get() && known.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE) {
             return new Unsealed.Done();
@@ -221,10 +228,13 @@ public final class TargetPackReader {
         };
     }
 
-    /** Whether a pack is in the bucket. */
+    /** The presence of a pack in the bucket. */
     public enum Presence { THERE, GONE, UNKNOWN }
 
-    /** Asks the bucket for a pack: an index that is kept on this machine tells nothing of it. One of another length is as good as gone. */
+    /**
+     * Requests a pack from the bucket, since a cached index proves nothing. One of another length
+     * counts as gone.
+     */
     public static Presence presence(PackInfo pack, TargetLayout keys, ObjectStore store) {
         return switch (store.head(keys.pack(pack.name()))) {
             case HeadResult.Found found -> found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
@@ -233,26 +243,26 @@ public final class TargetPackReader {
         };
     }
 
-    /** True where the packs have an entry of that id, as far as is known without a request. */
+    /** Returns true if the packs have an entry of that id, as far as is known without a request. */
     boolean isKnown(Id id) {
         TargetPackState state = current;
         return state != null && state.manifest().packs().stream().anyMatch(pack ->
                 state.mayHave(pack, id.hash()) && state.index(pack).flatMap(index -> index.find(id.hash())).isPresent());
     }
 
-    /** True if a look-up met a pack that is not there, since the manifest was read. */
+    /** Returns true if a lookup found a pack missing since the manifest was read. */
     boolean hasLostPack() {
         TargetPackState state = current;
         return state != null && state.hasLostPack();
     }
 
-    /** Where an id's entry is. */
+    /** The outcome of searching an id in the indexes. */
     private sealed interface SearchResult {
         record InPack(PackInfo pack, PackLocation location) implements SearchResult {}
 
         record NotFound() implements SearchResult {}
 
-        /** In none that can be read, and one that may have had it has just proved to be missing. */
+        /** No readable pack has it, and a pack that may have had it was just found missing. */
         record PackLost() implements SearchResult {}
 
         record Unavailable(StoreFailure failure) implements SearchResult {}
@@ -283,7 +293,7 @@ public final class TargetPackReader {
         return isOneLost ? new SearchResult.PackLost() : new SearchResult.NotFound();
     }
 
-    /** The entry at a place; empty where the pack is not what the index says, which is remembered. */
+    /** Reads the entry at a location; returns empty if the pack is lost, which is recorded. */
     private Optional<PackAnswer> read(TargetPackState state, SearchResult.InPack in, Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
         PackLocation location = in.location();
@@ -305,7 +315,7 @@ public final class TargetPackReader {
         };
     }
 
-    /** True if the pack is not there, or too short. */
+    /** Returns true if the pack is missing or too short. */
     private static boolean isGone(StoreFailure failure, PackInfo pack, TargetLayout keys, ObjectStore store) {
         return failure.status() == NOT_SATISFIABLE || AbsenceVerifier.isAbsent(failure, keys.pack(pack.name()), store, keys);
     }
@@ -321,21 +331,24 @@ public final class TargetPackReader {
         };
     }
 
-    /** The outcome of coming by an index. */
+    /** The outcome of reading an index. */
     public sealed interface IndexResult {
         record Ok(PackIndex index) implements IndexResult {}
 
-        /** The pack is not there, or its index is damaged. */
+        /** The pack is missing, or its index is damaged. */
         record Lost(String cause) implements IndexResult {}
 
-        /** The pack is not there, or must not be read: a server that lets nobody list answers both alike. */
+        /**
+         * The pack is missing or must not be read: without the right to list, the server returns
+         * 403 for both.
+         */
         record Forbidden(StoreFailure failure) implements IndexResult {
             public String cause() {
                 return "it is not there, or must not be read: " + failure;
             }
         }
 
-        /** A newer version of Granary wrote it, for those who can read it. */
+        /** A newer version of Granary wrote it. */
         record Newer(String cause) implements IndexResult {}
 
         record Unavailable(StoreFailure failure) implements IndexResult {}
@@ -347,7 +360,7 @@ public final class TargetPackReader {
             return new IndexResult.Ok(known.get());
         }
         if (!beginReading(store)) {
-            return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the index of a pack is being read, and that takes too long"));
+            return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "another lookup is reading the index of a pack, which takes too long"));
         }
         try {
             known = state.index(pack);
@@ -364,7 +377,10 @@ public final class TargetPackReader {
         }
     }
 
-    /** The index of a pack from the shelf, else from the bucket, and then on the shelf. */
+    /**
+     * Returns the index of a pack from the cache, or from the bucket, and then stores it in the
+     * cache.
+     */
     public static IndexResult fetchIndex(PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         Optional<byte[]> kept = indexCache.encodedIndex(pack);
         if (kept.isPresent()) {
@@ -395,7 +411,10 @@ public final class TargetPackReader {
         };
     }
 
-    /** What is known of the packs: from this process, else from the shelf, else from the bucket, for which the caller waits. */
+    /**
+     * Returns the current state: from memory, the local disk, or the bucket, for which the caller
+     * waits.
+     */
     private Optional<TargetPackState> state(ObjectStore store) {
         if (current == null) {
             if (!beginReading(store)) {
@@ -441,7 +460,10 @@ public final class TargetPackReader {
         }
     }
 
-    /** Forgets what proved wrong, too: a pack that was missing gets another chance once in an interval. */
+    /**
+     * Compares the manifest, and forgets lost packs: a missing pack is tried again once per
+     * interval.
+     */
     private void refresh(ObjectStore store) {
         if (beginReading(store)) {
             try {
@@ -457,7 +479,7 @@ public final class TargetPackReader {
         return state == null ? PackManifest.NONE : state.manifest();
     }
 
-    /** Reads the manifest again unless somebody has since it was {@code seen}. What proved wrong in this look-up is to be kept, and nothing older. */
+    /** Reads the manifest again, unless another thread has since {@code seen}. */
     private void refreshAfterLoss(ObjectStore store, long seen, LostPacks lostPacks) {
         if (beginReading(store)) {
             try {
@@ -470,13 +492,15 @@ public final class TargetPackReader {
         }
     }
 
-    /** What to do about lost packs, which a newer manifest may still name. */
+    /** The handling of lost packs, which a newer manifest may still name. */
     private enum LostPacks { KEEP, FORGET }
 
     /**
-     * Called with the lock held. Where nobody can say, what is known stays, and is compared again soon.
+     * Reads the newest manifest, with the lock held. After a failure the known one stays, and is
+     * compared again soon.
      *
-     * @param from where to search from; {@link PackManifest#NONE} to do as a process does that knows nothing
+     * @param from the manifest to search from; {@link PackManifest#NONE} to search as a new process
+     *     does
      */
     private void readNewest(ObjectStore store, PackManifest from, LostPacks lostPacks) {
         TargetPackState known = current;
@@ -512,14 +536,17 @@ public final class TargetPackReader {
         return newest == known.manifest() ? known : known.nextWithLostPacks(newest);
     }
 
-    /** After this process wrote outside of packs, another one that had not seen that may have committed that nothing lies there. */
+    /**
+     * Removes the seal after this process stored an unpacked entry: another process may have sealed
+     * the target from an older listing.
+     */
     private void unsealIfWritten(PackManifest newest, ObjectStore store) {
         if (hasWrittenUnpacked && newest.number() > 0) {
             hasWrittenUnpacked = newest.unpackedEntries() != PackManifest.UnpackedEntries.POSSIBLE && !(commitUnsealed(store) instanceof Unsealed.Done);
         }
     }
 
-    /** Takes the lock, if that is possible before it would be too late for {@code store} to send anything. */
+    /** Takes the lock, unless {@code store} could not send a request in time afterwards. */
     private boolean beginReading(ObjectStore store) {
         long timeout = schedule.timeout().toNanos();
         try {

@@ -26,20 +26,25 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Finds out what there is to be compacted: looks, and changes nothing. For one use.
+ * Planner of a compaction; changes nothing in the bucket. For one use.
  *
- * <p>Entries that lie alone are folded into packs. Small packs are put together, and packs of which less than a half is live, because older packs have
- * the rest, are rewritten. What is not needed any more is removed after a grace, in which readers come to know the newer manifest. Ages are told by the
- * server's clock alone: since when a manifest has been there that names a pack, or does not name it any more.
+ * <p>Unpacked entries go into packs. Small packs are merged. Packs with less than half of their
+ * entries live, because older packs have the rest, are rewritten. Objects that are no longer needed
+ * are removed after a grace period, in which readers read the newer manifest. Ages are determined
+ * by the server's clock alone: the time since a manifest exists that names a pack, or no longer
+ * names it.
  */
 public final class CompactionPlanner {
-    /** Packs that have fewer bytes are put together. */
+    /** The size in bytes below which packs are merged. */
     private static final long SMALL_BYTES = PackPublisher.FULL_BYTES / 2;
 
-    /** How many entries that lie alone one run folds, and how many it removes: a plan has some 500 bytes for each. */
+    /**
+     * The largest number of unpacked entries that one run packs, and that it removes. A plan has
+     * some 500 bytes for each.
+     */
     public static final int MAX_UNPACKED = 100_000;
 
-    /** How many packs that nobody names one run looks at. */
+    /** The largest number of packs without a manifest that one run examines. */
     static final int MAX_UNNAMED = 10_000;
 
     private final ObjectStore store;
@@ -59,7 +64,7 @@ public final class CompactionPlanner {
     private long tooLarge;
     private long waiting;
 
-    /** Where readers find an entry. */
+    /** The location at which readers find an entry. */
     private record InPack(CompactionPlan.OldPack pack, PackLocation location) {}
 
     CompactionPlanner(ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Duration grace, PackManifest manifest) {
@@ -72,7 +77,7 @@ public final class CompactionPlanner {
         manifest.retired().forEach(retired -> named.add(retired.name()));
     }
 
-    /** The plan, or why there is none. */
+    /** Returns the plan, or the cause that prevents one. */
     PackCompactor.Planned plan() {
         Map<Sha256, Long> present = new HashMap<>();
         List<Sha256> unnamed = new ArrayList<>();
@@ -80,7 +85,7 @@ public final class CompactionPlanner {
             if (named.contains(name)) {
                 present.put(name, object.bytes());
             } else if (unnamed.size() < MAX_UNNAMED) {
-                unnamed.add(name); // the next run goes on
+                unnamed.add(name); // the next run continues
             }
         }));
         if (packs instanceof ListResult.Unavailable failed) {
@@ -93,7 +98,7 @@ public final class CompactionPlanner {
                     return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + forbidden.failure());
                 }
                 case TargetPackReader.IndexResult.Lost _, TargetPackReader.IndexResult.Forbidden _ -> lost.add(pack);
-                case TargetPackReader.IndexResult.Newer _ -> {} // left to those who can read it
+                case TargetPackReader.IndexResult.Newer _ -> {} // left to a newer version
                 case TargetPackReader.IndexResult.Unavailable unavailable -> {
                     return new PackCompactor.Planned.Unavailable("the index of a pack cannot be read: " + unavailable.failure());
                 }
@@ -124,8 +129,8 @@ public final class CompactionPlanner {
     }
 
     /**
-     * One wrong answer is not enough to give a pack up, and an index that this machine has kept is not enough to believe in it: the listing must show
-     * the pack, or an answer for itself.
+     * Reads an index. A pack counts as lost after two wrong responses only. A cached index is not
+     * enough for a pack to count as present: the listing, or a request for the pack, must show it.
      */
     private TargetPackReader.IndexResult index(PackInfo pack, boolean isListed) {
         TargetPackReader.IndexResult indexed = TargetPackReader.fetchIndex(pack, keys, indexCache, store);
@@ -192,7 +197,10 @@ public final class CompactionPlanner {
         }
     }
 
-    /** True where the manifest of that number has been there for longer than the grace. Where it is gone, the newest one tells, which is younger. */
+    /**
+     * Returns true if the manifest of that number has existed for longer than the grace period. If
+     * it is gone, the newest one decides, which is younger.
+     */
     private boolean isOverGrace(long number) {
         return overGrace.computeIfAbsent(number, _ -> switch (store.head(keys.manifest(number))) {
             case HeadResult.Found found -> BucketRemover.isOlder(found.dates(), grace);

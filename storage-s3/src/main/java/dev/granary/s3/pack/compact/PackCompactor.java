@@ -32,14 +32,17 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Folds the entries of one target that lie alone into packs, puts small packs together, and removes what no reader can be using any more.
+ * Compaction of one target: puts unpacked entries into packs, merges small packs, and removes
+ * objects that no reader can be using any more.
  *
- * <p>It may be stopped at any moment, and any number may run at once: packs are written first, one commit of the manifest puts them in the place of
- * what they replace, and only what has been of no use for the grace is removed. Whose plan another's commit has overtaken plans again. No entry that
- * lies alone is removed before its copy in a pack was read and found sound; where it is not, the entry that lies alone takes its place.
+ * <p>It may be stopped at any moment, and any number may run at once. Packs are written first, one
+ * commit of the manifest replaces the old ones, and only objects unused for the grace period are
+ * removed. A compaction that is overtaken by another commit plans again. An unpacked entry is
+ * removed only after its copy in a pack was read and found sound; if that copy is damaged, the
+ * unpacked entry replaces it.
  */
 public final class PackCompactor {
-    /** How often a seal is tried that other writers overtake. */
+    /** The number of attempts to seal a target while other writers commit. */
     private static final int MAX_SEALINGS = 3;
 
     private static final int LISTINGS = 2;
@@ -65,16 +68,16 @@ public final class PackCompactor {
     /** The outcome of planning. */
     public sealed interface Planned {
         /**
-         * This is to be done.
+         * The plan was made.
          *
-         * @param plan what
+         * @param plan the plan
          */
         record Ready(CompactionPlan plan) implements Planned {}
 
         /**
          * The bucket cannot be read.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Unavailable(String cause) implements Planned {}
     }
@@ -82,27 +85,27 @@ public final class PackCompactor {
     /**
      * Entries that a compaction did not put into packs.
      *
-     * @param damaged those that lie alone and are damaged, each by two answers
+     * @param damaged the number of damaged unpacked entries, each by two responses
      * @param damagedKeys the keys of the first {@value #MAX_NAMED} of those
-     * @param unread those that could not be read now
-     * @param tooLarge those that are too large for a pack
-     * @param otherVersion those that lie alone and that another version of Granary wrote
-     * @param gone those that were listed and are not there any more
-     * @param isTruncated true if more entries lie alone than one compaction takes: the next one goes on
+     * @param unread the number that could not be read now
+     * @param tooLarge the number that are too large for a pack
+     * @param otherVersion the number of unpacked entries that another version of Granary wrote
+     * @param gone the number that were listed and no longer exist
+     * @param isTruncated true if there are more unpacked entries than one compaction takes; the
+     *     next one continues
      */
     public record Left(long damaged, List<String> damagedKeys, long unread, long tooLarge, long otherVersion, long gone, boolean isTruncated) {
-        /** How many damaged entries are named at most. */
+        /** The largest number of damaged entries that are named. */
         public static final int MAX_NAMED = 100;
 
-        /** None. */
+        /** No entries. */
         static final Left NONE = new Left(0, List.of(), 0, 0, 0, 0, false);
 
-        /** Copies the keys. */
         public Left {
             damagedKeys = List.copyOf(damagedKeys);
         }
 
-        /** How many of those that were listed stay where they are. */
+        /** Returns the number of listed entries that stay where they are. */
         public long total() {
             return damaged + unread + tooLarge + otherVersion;
         }
@@ -128,7 +131,7 @@ public final class PackCompactor {
             return new Left(damaged, damagedKeys, unread, tooLarge, otherVersion, gone + 1, isTruncated);
         }
 
-        /** With what the plan left out. */
+        /** Returns these entries and those that the plan left out. */
         Left and(CompactionPlan.Unpacked planned) {
             return new Left(damaged, damagedKeys, unread, tooLarge + planned.tooLarge(), otherVersion, gone, planned.isTruncated());
         }
@@ -137,34 +140,34 @@ public final class PackCompactor {
     /** The outcome of a compaction. */
     public sealed interface Result {
         /**
-         * It is done.
+         * The compaction was carried out.
          *
-         * @param packed entries that lie in new packs
-         * @param written packs that were written
-         * @param removed objects that were removed
-         * @param unremoved objects that were to be removed, and could not be
-         * @param left entries that are in no new pack
-         * @param dropped damaged entries that were in packs and are in none any more
-         * @param unpackedEntries what the manifest says now of entries outside of packs
+         * @param packed the number of entries in new packs
+         * @param written the number of packs that were written
+         * @param removed the number of objects that were removed
+         * @param unremoved the number of objects that should have been removed and could not be
+         * @param left the entries that are in no new pack
+         * @param dropped the number of damaged entries that were in packs and no longer are
+         * @param unpackedEntries the state of unpacked entries in the manifest now
          */
         record Done(long packed, long written, long removed, long unremoved, Left left, long dropped, PackManifest.UnpackedEntries unpackedEntries) implements Result {}
 
-        /** Another writer has replaced packs that were to be put together: plan again. */
+        /** Another writer has replaced packs that were to be merged: plan again. */
         record Overtaken() implements Result {}
 
         /**
-         * It was not done, or nobody knows; nothing is lost.
+         * The compaction was not carried out, or its outcome is unknown; no entry is lost.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         record Failed(String cause) implements Result {}
     }
 
     /**
-     * Finds out what there is to do.
+     * Plans a compaction.
      *
-     * @param grace how long what is not needed any more stays, for readers that do not know it yet: longer than a manifest interval and the
-     *     longest read
+     * @param grace the time for which unneeded objects stay, for readers with an older manifest;
+     *     must be longer than a manifest interval and the longest read
      */
     public Planned plan(Duration grace) {
         return switch (log.confirmed()) {
@@ -174,10 +177,10 @@ public final class PackCompactor {
     }
 
     /**
-     * Does what was planned.
+     * Carries out a plan.
      *
-     * @param unpackedEntries what the manifest says of entries outside of packs afterwards, if none was left there
-     * @param progress told how many bytes were read so far
+     * @param unpackedEntries the state to commit afterwards if no unpacked entry is left
+     * @param progress called with the number of bytes read so far
      */
     public Result run(CompactionPlan plan, PackManifest.UnpackedEntries unpackedEntries, LongConsumer progress) {
         PackRewriter rewriter = new PackRewriter(store, keys, writer, random, progress);
@@ -196,7 +199,10 @@ public final class PackCompactor {
                 rewriter);
     }
 
-    /** Reads what packs have of entries that are to be removed outside; returns the packs where something is not sound. */
+    /**
+     * Verifies the packed copies of entries that are to be removed; returns the packs with unsound
+     * copies.
+     */
     private static Set<CompactionPlan.OldPack> check(List<CompactionPlan.Redundant> redundant, PackRewriter rewriter,
             List<BucketRemover.VerifiedCopy> removable) {
         Map<CompactionPlan.OldPack, Map<PackLocation, UnpackedEntry>> byPack = new LinkedHashMap<>();
@@ -207,7 +213,9 @@ public final class PackCompactor {
         return unsound;
     }
 
-    /** What is not sound in one place is looked for in the others. */
+    /**
+     * Moves entries into new packs. An entry that is unsound in one place is read from the others.
+     */
     private static void repack(CompactionPlan.Unpacked unpacked, Set<CompactionPlan.OldPack> merge, PackRewriter rewriter) throws PackRewriter.PackWriteException {
         for (CompactionPlan.OldPack old : merge) {
             rewriter.moveLive(old);
@@ -231,8 +239,9 @@ public final class PackCompactor {
         WANTED, UNWANTED;
 
         /**
-         * What the next manifest says. A seal stays as it is if every entry that packs had is in packs still; else the manifest tells of the intent, and
-         * what lies alone is listed again.
+         * Returns the state that the next manifest commits. A seal is retained if every entry that
+         * packs had is still in packs; otherwise the intent is committed, and unpacked entries are
+         * listed again.
          */
         PackManifest.UnpackedEntries over(PackManifest base, boolean areAllKept) {
             return this == UNWANTED ? PackManifest.UnpackedEntries.POSSIBLE
@@ -271,7 +280,7 @@ public final class PackCompactor {
                 yield new Result.Failed("the manifest could not be committed: " + failed.cause());
             }
             case PackManifestLog.Committed.Unknown unknown ->
-                new Result.Failed("whether the manifest is committed nobody can say: " + unknown.cause());
+                new Result.Failed("the outcome of the commit is unknown: " + unknown.cause());
         };
     }
 
@@ -281,7 +290,10 @@ public final class PackCompactor {
         return named.containsAll(replaced) ? Optional.of(base.replacing(replaced, with, unpackedEntries)) : Optional.empty();
     }
 
-    /** Why the new packs cannot be relied on, if they cannot: this process may have stood still, and another one have taken them for orphans. */
+    /**
+     * Returns why the new packs cannot be relied on, or empty if they can: this process may have
+     * been suspended, and another one may have taken them for orphans.
+     */
     private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.PackState> asked) {
         for (PackInfo pack : written) {
             switch (asked.apply(pack)) {
@@ -293,7 +305,7 @@ public final class PackCompactor {
                     return Optional.of("a pack that was written is older than " + BucketRemover.LONGEST_COMMIT.toHours() + " hours before its commit");
                 }
                 case PackWriter.PackState.Unknown unknown -> {
-                    return Optional.of("whether a pack that was just written is there nobody can say: " + unknown.failure());
+                    return Optional.of("the presence of a pack that was just written is unknown: " + unknown.failure());
                 }
             }
         }
@@ -301,8 +313,9 @@ public final class PackCompactor {
     }
 
     /**
-     * Mends a commit whose packs cannot be relied on: the packs that they replaced are named again, if they are there. No pack that is there loses its
-     * name: another process may have removed meanwhile what the new ones replaced.
+     * Repairs a commit whose packs cannot be relied on: the packs that they replaced are named
+     * again, if they exist. No existing pack loses its name: another process may have removed the
+     * replaced packs meanwhile.
      */
     private Result undo(Set<CompactionPlan.OldPack> merge, PackRewriter rewriter, String cause) {
         List<PackInfo> old = merge.stream().map(CompactionPlan.OldPack::pack).filter(pack -> rewriter.moved().contains(pack.name())).toList();
@@ -314,10 +327,10 @@ public final class PackCompactor {
             return gone.isEmpty() && back.isEmpty() ? Optional.empty() : Optional.of(base.restoring(gone, back));
         });
         return new Result.Failed(cause + switch (undone) {
-            case PackManifestLog.Committed.Done _ -> "; the manifest names again what was replaced and is there";
-            case PackManifestLog.Committed.Overtaken _ -> "; nothing that was replaced is there to be named again";
-            case PackManifestLog.Committed.Failed failed -> "; the manifest could not be mended: " + failed.cause();
-            case PackManifestLog.Committed.Unknown unknown -> "; whether the manifest is mended nobody can say: " + unknown.cause();
+            case PackManifestLog.Committed.Done _ -> "; the manifest names the replaced packs again that exist";
+            case PackManifestLog.Committed.Overtaken _ -> "; no replaced pack exists to be named again";
+            case PackManifestLog.Committed.Failed failed -> "; the manifest could not be repaired: " + failed.cause();
+            case PackManifestLog.Committed.Unknown unknown -> "; the outcome of repairing the manifest is unknown: " + unknown.cause();
         });
     }
 
@@ -325,7 +338,9 @@ public final class PackCompactor {
         return TargetPackReader.presence(pack, keys, store) == TargetPackReader.Presence.GONE;
     }
 
-    /** Removes what was planned; what cannot be removed is left to the next compaction. */
+    /**
+     * Removes the planned objects; those that cannot be removed are left to the next compaction.
+     */
     private Result.Done finish(CompactionPlan plan, List<BucketRemover.VerifiedCopy> removable, PackManifest.UnpackedEntries unpackedEntries, PackRewriter rewriter) {
         CompactionPlan.InPacks packs = plan.inPacks();
         long removed = remover.removeCopied(removable) + remover.removeOrphans(packs.orphans());
@@ -340,14 +355,17 @@ public final class PackCompactor {
     }
 
     /**
-     * Commits that nothing lies outside of packs, if that is so.
+     * Commits that the target has no unpacked entries, if that holds.
      *
-     * <p>The intent is committed before what lies alone is listed. So whoever publishes an entry alone, and too late for the listing, finds the intent
-     * afterwards, or the seal, and commits that entries may lie alone. The seal is committed on top of the very manifest under which was listed, and on no
-     * other: then nobody has done so meanwhile. If this process dies in between, the intent stays, which costs the next one that publishes alone a commit.
+     * <p>The intent is committed before unpacked entries are listed. A process that stores an
+     * unpacked entry too late for the listing finds the intent afterwards, or the seal, and commits
+     * that unpacked entries are possible. The seal is committed only on top of the manifest under
+     * which the listing was made, so that no such commit came between. If this process ends in
+     * between, the intent stays, which costs the next process that stores an unpacked entry one
+     * commit.
      *
-     * @param committed the newest manifest, which is sealed, or tells of the intent
-     * @return what the newest manifest says, as far as it is known
+     * @param committed the newest manifest, sealed or with the intent
+     * @return the state in the newest manifest, as far as it is known
      */
     private PackManifest.UnpackedEntries sealed(PackManifest committed) {
         PackManifest newest = committed;
@@ -357,7 +375,7 @@ public final class PackCompactor {
                     instanceof PackManifestLog.Committed.Done) {
                 return PackManifest.UnpackedEntries.NONE;
             }
-            newest = log.confirmed() instanceof PackManifestLog.Newest.Found(PackManifest now) ? now : PackManifest.NONE; // packs were published, or entries alone
+            newest = log.confirmed() instanceof PackManifestLog.Newest.Found(PackManifest now) ? now : PackManifest.NONE; // packs or unpacked entries were published
         }
         if (newest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && isEveryEntryPacked(newest)) {
             return PackManifest.UnpackedEntries.NONE;
@@ -366,7 +384,10 @@ public final class PackCompactor {
         return PackManifest.UnpackedEntries.POSSIBLE;
     }
 
-    /** True if every entry that lies alone is in a pack, too, by two listings: one that lags behind is outweighed by one that does not. */
+    /**
+     * Returns true if every unpacked entry is in a pack, too, by two listings: a lagging one is
+     * outweighed by the other.
+     */
     private boolean isEveryEntryPacked(PackManifest manifest) {
         Set<Sha256> unpacked = new HashSet<>();
         String prefix = keys.unpackedPrefix();

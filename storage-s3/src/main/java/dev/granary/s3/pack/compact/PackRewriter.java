@@ -30,9 +30,10 @@ import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
 /**
- * Puts the sound entries of old packs, and of those that lie alone, into new packs. For one thread and one use.
+ * Writer of new packs from the sound entries of old packs and unpacked entries. For one thread and
+ * one use.
  *
- * <p>In memory are one part that is being read, and one pack under construction.
+ * <p>Memory holds one range that is being read, and one pack under construction.
  */
 final class PackRewriter {
     private static final long RANGE_BYTES = 8 << 20;
@@ -59,7 +60,7 @@ final class PackRewriter {
         this.open = new PackBuilder(keys.namespace(), random);
     }
 
-    /** A pack could not be written; ends the compaction and never leaves it. */
+    /** Thrown when a pack cannot be written; ends the compaction and never leaves it. */
     static final class PackWriteException extends Exception {
         private final transient StoreFailure failure;
 
@@ -73,32 +74,35 @@ final class PackRewriter {
         }
     }
 
-    /** The new packs, in the bucket. */
+    /** Returns the new packs, in the bucket. */
     List<PackInfo> written() {
         return written;
     }
 
-    /** The old packs whose entries have all moved, but for what was not sound. */
+    /** Returns the old packs whose sound entries have all moved. */
     Set<Sha256> moved() {
         return moved;
     }
 
-    /** Entries that were to move from a pack and are not sound there, or not there. */
+    /** Returns the entries that were to move from a pack and are missing or damaged there. */
     Set<Sha256> missing() {
         return missing;
     }
 
-    /** How many entries are in new packs. */
+    /** Returns the number of entries in new packs. */
     long packed() {
         return packed;
     }
 
-    /** The entries that were left where they are. */
+    /** Returns the entries that were left where they are. */
     PackCompactor.Left left() {
         return left;
     }
 
-    /** Tells the places of a pack apart: those that are sound, and those that are not. What cannot be read now is neither. */
+    /**
+     * Passes each location to {@code sound} or {@code unsound}; to neither if it cannot be read
+     * now.
+     */
     void check(PackInfo pack, List<PackLocation> locations, Consumer<PackLocation> sound, Consumer<PackLocation> unsound) {
         for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
             switch (read(range)) {
@@ -110,14 +114,16 @@ final class PackRewriter {
         }
     }
 
-    /** Moves the live entries of a pack; where a part of it cannot be read now, it stays. */
+    /**
+     * Moves the live entries of a pack. The pack is retained if a range of it cannot be read now.
+     */
     void moveLive(CompactionPlan.OldPack old) throws PackWriteException {
         if (moveRange(old.pack(), old.live())) {
             moved.add(old.pack().name());
         }
     }
 
-    /** Moves what is missing, and which this pack has, too. */
+    /** Moves the missing entries of which this pack has a duplicate. */
     void moveDuplicates(CompactionPlan.OldPack old) throws PackWriteException {
         Predicate<PackLocation> isMissing = location -> missing.contains(location.id());
         if (!moveRange(old.pack(), old.duplicates().stream().filter(isMissing).toList())) {
@@ -144,7 +150,7 @@ final class PackRewriter {
         return isWhole;
     }
 
-    /** Moves what is sound; returns the rest. */
+    /** Moves the sound entries of a range; returns the locations of the others. */
     private List<PackLocation> moveSound(PackRange range, MemorySegment bytes) throws PackWriteException {
         List<PackLocation> unsound = new ArrayList<>();
         for (PackLocation location : range.locations()) {
@@ -158,7 +164,10 @@ final class PackRewriter {
         return unsound;
     }
 
-    /** Reads an entry again that was not sound: one wrong answer is not enough to give it up. False where nobody can say. */
+    /**
+     * Reads an unsound entry again: one wrong response does not make it missing. Returns false if
+     * it cannot be read now.
+     */
     private boolean reread(PackInfo pack, PackLocation location) throws PackWriteException {
         switch (store.range(keys.pack(pack.name()), location.offset(), location.length())) {
             case GetResult.Found found when isSound(found.bytes(), location) -> append(location, found.bytes());
@@ -176,7 +185,7 @@ final class PackRewriter {
         add(location.id(), stored, location.compileNanos());
     }
 
-    /** Folds an entry that lies alone into a pack. One wrong answer is not enough to call it damaged. */
+    /** Adds an unpacked entry to a pack. One wrong response does not make it damaged. */
     void addUnpacked(UnpackedEntry entry) throws PackWriteException {
         GetResult result = store.get(entry.key(), PackIndex.MAX_ENTRY_BYTES);
         if (result instanceof GetResult.Found first && !(decoded(first.bytes(), entry.id()) instanceof LoadResult.Hit)) {
@@ -240,7 +249,10 @@ final class PackRewriter {
         return bytes.asSlice(at, Math.min(location.length(), bytes.byteSize() - at));
     }
 
-    /** True for the entry of that id; also for one of another version of Granary, where the bytes are those that were put there. */
+    /**
+     * Returns true for an intact entry of that id. If another version of Granary wrote it, the
+     * checksum in the index decides.
+     */
     private boolean isSound(MemorySegment stored, PackLocation location) {
         return switch (decoded(stored, location.id())) {
             case LoadResult.Hit _ -> true;

@@ -29,18 +29,20 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Predicate;
 
 /**
- * Reads the packs of one target in large parts, several at a time, and hands on every entry, verified. Thread-safe.
+ * Reader of all packs of one target, in large ranges and several at a time, which passes on every
+ * verified entry. Thread-safe.
  *
- * <p>Entries that no pack has are read as well, where that is wanted, each with a request of its own.
+ * <p>On request it also reads unpacked entries, with one request each.
  *
- * <p>In memory are at most {@value #WORKERS} parts, each at most {@value #MAX_RANGE_BYTES} bytes, a gap and one entry long, and for each what is
- * unpacked of it: at most {@value #HANDED_ON_BYTES} bytes and one entry.
+ * <p>Memory holds at most {@value #WORKERS} ranges, each at most {@value #MAX_RANGE_BYTES} bytes, a
+ * gap and one entry long. For each range, decompressed entries take at most
+ * {@value #HANDED_ON_BYTES} bytes and one entry.
  */
 public final class BulkEntryReader {
-    /** How many parts are under way at once. */
+    /** The number of ranges that are read at once. */
     static final int WORKERS = 8;
 
-    /** How many entries that lie alone are under way at once, each with its own bytes in memory. */
+    /** The number of unpacked entries that are read at once, each with its own bytes in memory. */
     static final int UNPACKED_WORKERS = 32;
 
     private static final int MIN_RANGE_BYTES = 8 << 20;
@@ -65,36 +67,36 @@ public final class BulkEntryReader {
         this.unpackedWorkers = unpackedWorkers;
     }
 
-    /** The same reading with one thread, which sends its requests in a fixed order. */
+    /** Returns a reader with one thread, which sends its requests in a fixed order. */
     BulkEntryReader inOneThread() {
         return new BulkEntryReader(store, keys, indexCache, 1, 1);
     }
 
     /**
-     * An entry that came and is sound.
+     * An entry that was received and is sound.
      *
      * @param entry the entry
-     * @param stored the encoded entry, of which {@code entry} is made
+     * @param stored the encoded entry, which backs {@code entry}
      */
     public record Arrival(Entry entry, MemorySegment stored) {}
 
-    /** Takes what is read. Called by several threads at once. */
+    /** Receiver of entries. Called by several threads at once. */
     public interface Receiver {
         /**
-         * Entries were read and are sound: some of one part, or one that lies alone.
+         * Receives sound entries: some of one range, or one unpacked entry.
          *
-         * @param arrivals the entries, at least one; their bytes are good until this call returns
+         * @param arrivals the entries, at least one; their bytes are valid until this call returns
          */
         void entries(List<Arrival> arrivals);
 
         /**
-         * Entries could not be had.
+         * Reports entries that could not be read.
          *
-         * @param cause why, for people
+         * @param cause the cause, for people
          */
         void skipped(int entries, long bytes, String cause);
 
-        /** So many bytes have come. */
+        /** Reports received bytes. */
         void received(long bytes);
     }
 
@@ -102,24 +104,25 @@ public final class BulkEntryReader {
      * A pack that cannot be read.
      *
      * @param name its name
-     * @param entries how many entries it has, by the manifest
+     * @param entries the number of its entries, by the manifest
      * @param bytes its length, by the manifest
-     * @param cause why, for people
+     * @param cause the cause, for people
      */
     public record LostPack(Sha256 name, int entries, long bytes, String cause) {}
 
-    /** Which entries outside of packs are read, too. */
+    /** Whether unpacked entries are read, too. */
     public enum UnpackedEntries {
-        /** Those that no pack has: one listing, and a request for each. */
+        /** Those that no pack has are read: one listing, and a request for each. */
         READ,
-        /** None. */
+        /** None is read. */
         SKIP
     }
 
     /**
-     * Reads the indexes of all packs of {@code manifest}, from the disk where they are kept there, and plans what to read.
+     * Reads the indexes of all packs of {@code manifest}, from the local cache where possible, and
+     * plans the reads.
      *
-     * @param wanted by the hash of the id
+     * @param wanted selects entries by the hash of the id
      * @throws InterruptedException if the caller was interrupted
      */
     public BulkReadPlan plan(PackManifest manifest, UnpackedEntries unpackedEntries, Predicate<Sha256> wanted) throws InterruptedException {
@@ -143,25 +146,30 @@ public final class BulkEntryReader {
     }
 
     /**
-     * Reads what was planned. What cannot be read or is not sound is told and left out. Nothing is handed on after this returns.
+     * Carries out a plan. Unreadable and unsound entries are reported and skipped. No entry is
+     * passed on after this method returns.
      *
-     * @throws InterruptedException if the caller was interrupted: the rest is neither read nor told
+     * @throws InterruptedException if the caller was interrupted: the rest is neither read nor
+     *     reported
      */
     public void run(BulkReadPlan plan, Receiver receiver) throws InterruptedException {
         SkippedEntries skippedEntries = new SkippedEntries(plan, receiver);
         int longestRange = plan.ranges().stream().mapToInt(PackRange::length).max().orElse(0);
         ParallelTasks.run(workers, plan.ranges(), () -> {
-            byte[] memory = new byte[longestRange]; // the same for all parts that this thread reads: new memory is slower than the network
+            byte[] memory = new byte[longestRange]; // reused for all ranges of this thread: new memory is slower than the network
             return range -> read(range, memory, receiver, skippedEntries);
         });
         ParallelTasks.run(unpackedWorkers, plan.unpacked(), () -> entry -> read(entry, receiver, skippedEntries));
         ParallelTasks.run(unpackedWorkers, List.copyOf(skippedEntries.retryable()), () -> skipped -> readCopies(skipped, plan.copies(skipped.id()), receiver));
     }
 
-    /** An entry that could not be had in the first place where it should be. */
+    /** An entry that could not be read from its first location. */
     private record SkippedEntry(Sha256 id, long bytes, String cause) {}
 
-    /** Tells what could not be had; what has another copy is kept, to be looked for there. Thread-safe. */
+    /**
+     * Reports entries that could not be read; those with another copy are retained for a retry.
+     * Thread-safe.
+     */
     private record SkippedEntries(BulkReadPlan plan, Receiver receiver, Queue<SkippedEntry> retryable) {
         SkippedEntries(BulkReadPlan plan, Receiver receiver) {
             this(plan, receiver, new ConcurrentLinkedQueue<>());
@@ -227,7 +235,7 @@ public final class BulkEntryReader {
         }
     }
 
-    /** Some entries at a time: what was compressed takes memory of its own until it is handed on. */
+    /** Passes entries on in batches: decompressed ones take memory of their own until then. */
     private void handOn(PackRange range, MemorySegment bytes, Receiver receiver, SkippedEntries skippedEntries) {
         List<Arrival> arrivals = new ArrayList<>();
         long waiting = 0;

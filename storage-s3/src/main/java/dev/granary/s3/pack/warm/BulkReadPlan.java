@@ -19,12 +19,15 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
 
-/** What a {@link BulkEntryReader} is to read. Does not change once it is handed out. */
+/**
+ * The plan of a {@link BulkEntryReader}. Immutable after {@link BulkEntryReader#plan} has returned
+ * it.
+ */
 public final class BulkReadPlan {
-    /** How many entries outside of packs one plan has at most. */
+    /** The largest number of unpacked entries in a plan. */
     public static final int MAX_UNPACKED = 100_000;
 
-    /** How many further copies of entries one plan knows at most. */
+    /** The largest number of further copies of entries in a plan. */
     static final int MAX_COPIES = 100_000;
 
     private final long rangeBytes;
@@ -38,7 +41,7 @@ public final class BulkReadPlan {
     private int copyCount;
     private long present;
 
-    /** A further copy of an entry, which is read where the first one cannot be had. */
+    /** A further copy of an entry, read if the first one cannot be read. */
     sealed interface Copy {
         record InPack(PackInfo pack, PackLocation location) implements Copy {}
 
@@ -50,7 +53,7 @@ public final class BulkReadPlan {
         this.wanted = wanted;
     }
 
-    /** Adds what is wanted of a pack and is in none that was added before. */
+    /** Adds the wanted entries of a pack that no earlier pack has. */
     void add(PackInfo pack, TargetPackReader.IndexResult indexed) {
         switch (indexed) {
             case TargetPackReader.IndexResult.Ok ok -> {
@@ -75,9 +78,10 @@ public final class BulkReadPlan {
     }
 
     /**
-     * Adds an entry that lies alone, if it is wanted and in no pack.
+     * Adds an unpacked entry, if it is wanted and in no pack.
      *
-     * @throws StopListingException if {@value #MAX_UNPACKED} were added: a plan has some 500 bytes for each
+     * @throws StopListingException if {@value #MAX_UNPACKED} were added: a plan has some 500 bytes
+     *     for each
      */
     void add(UnpackedEntry entry) {
         if (seen.contains(entry.id())) {
@@ -103,7 +107,7 @@ public final class BulkReadPlan {
         }
     }
 
-    /** Where else an entry is, in the order in which readers look. */
+    /** Returns the other copies of an entry, in the order in which readers try them. */
     List<Copy> copies(Sha256 id) {
         return copies.getOrDefault(id, List.of());
     }
@@ -115,7 +119,7 @@ public final class BulkReadPlan {
     }
 
     void setTruncated() {
-        unlisted = Optional.of("more than " + MAX_UNPACKED + " entries lie outside of packs; granary compact puts them into packs");
+        unlisted = Optional.of("more than " + MAX_UNPACKED + " unpacked entries; granary compact puts them into packs");
     }
 
     List<PackRange> ranges() {
@@ -126,32 +130,32 @@ public final class BulkReadPlan {
         return unpacked;
     }
 
-    /** How many entries are wanted and there. */
+    /** Returns the number of wanted entries that exist. */
     public long entries() {
         return ranges.stream().mapToLong(range -> range.locations().size()).sum() + unpacked.size();
     }
 
-    /** How many of them lie outside of packs. */
+    /** Returns the number of wanted unpacked entries. */
     public long unpackedEntries() {
         return unpacked.size();
     }
 
-    /** How many bytes will come, with what lies between the entries. */
+    /** Returns the number of bytes to be read, with the gaps between entries. */
     public long bytes() {
         return SizeSum.sum(LongStream.concat(ranges.stream().mapToLong(PackRange::length), unpacked.stream().mapToLong(UnpackedEntry::bytes)));
     }
 
-    /** How many entries are there and not wanted. */
+    /** Returns the number of existing entries that are not wanted. */
     public long present() {
         return present;
     }
 
-    /** Packs that cannot be read. */
+    /** Returns the packs that cannot be read. */
     public List<BulkEntryReader.LostPack> lost() {
         return List.copyOf(lost);
     }
 
-    /** Why the entries outside of packs could not be listed; empty where they were, or were not to be. */
+    /** Returns why unpacked entries could not be listed; empty if they were, or were not to be. */
     public Optional<String> unlisted() {
         return unlisted;
     }
