@@ -70,13 +70,13 @@ public final class TargetLayout {
                 : decoded;
     }
 
-    private boolean isOfThisTarget(Target asked) {
-        if (asked.equals(target)) {
+    private boolean isOfThisTarget(Target other) {
+        if (other.equals(target)) {
             return true;
         }
-        boolean isOfThisTarget = asked.path().equals(namespace);
+        boolean isOfThisTarget = other.path().equals(namespace);
         if (isOfThisTarget) {
-            target = asked;
+            target = other;
         }
         return isOfThisTarget;
     }

@@ -159,7 +159,7 @@ public final class PackReader implements AutoCloseable {
 
     private TargetPackReader open(String namespace) {
         return new TargetPackReader(store, settings.keys(namespace), settings.indexCache(namespace), schedule,
-                over -> settings.manifests(over, namespace), executor);
+                store -> settings.manifests(store, namespace), executor);
     }
 
     /** Stops the comparison of manifests. */

@@ -171,7 +171,7 @@ public final class TargetPackReader {
      * @return false if the bucket does not report it
      */
     boolean confirm(long mark, ObjectStore store) {
-        if (lastFullRead <= mark && beginReading(store)) {
+        if (lastFullRead <= mark && tryLockForRead(store)) {
             try {
                 if (lastFullRead <= mark) {
                     readNewest(store, PackManifest.NONE, LostPacks.FORGET);
@@ -359,7 +359,7 @@ public final class TargetPackReader {
         if (known.isPresent()) {
             return new IndexResult.Ok(known.get());
         }
-        if (!beginReading(store)) {
+        if (!tryLockForRead(store)) {
             return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "another lookup is reading the index of a pack, which takes too long"));
         }
         try {
@@ -382,9 +382,9 @@ public final class TargetPackReader {
      * cache.
      */
     public static IndexResult fetchIndex(PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
-        Optional<byte[]> kept = indexCache.encodedIndex(pack);
-        if (kept.isPresent()) {
-            if (PackIndex.decode(kept.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
+        Optional<byte[]> cached = indexCache.encodedIndex(pack);
+        if (cached.isPresent()) {
+            if (PackIndex.decode(cached.get(), pack.indexOffset(), keys.namespace()) instanceof PackIndex.Read.Ok ok && pack.isIndexedBy(ok.index())) {
                 return new IndexResult.Ok(ok.index());
             }
             indexCache.remove(pack.name());
@@ -417,12 +417,12 @@ public final class TargetPackReader {
      */
     private Optional<TargetPackState> state(ObjectStore store) {
         if (current == null) {
-            if (!beginReading(store)) {
+            if (!tryLockForRead(store)) {
                 return Optional.empty();
             }
             try {
                 if (current == null) {
-                    begin(store);
+                    readFirst(store);
                 }
             } finally {
                 readLock.unlock();
@@ -433,12 +433,12 @@ public final class TargetPackReader {
         return Optional.ofNullable(current);
     }
 
-    private void begin(ObjectStore store) {
-        Optional<PackManifest> kept = indexCache.manifest();
-        if (kept.isPresent()) {
+    private void readFirst(ObjectStore store) {
+        Optional<PackManifest> cached = indexCache.manifest();
+        if (cached.isPresent()) {
             Optional<Long> ago = indexCache.manifestAge(schedule.wallMillis().getAsLong());
             refreshAt = schedule.nextRefresh(ago);
-            TargetPackState state = new TargetPackState(kept.get());
+            TargetPackState state = new TargetPackState(cached.get());
             state.setConfirmedAt(schedule.before(ago));
             current = state;
         } else {
@@ -465,7 +465,7 @@ public final class TargetPackReader {
      * interval.
      */
     private void refresh(ObjectStore store) {
-        if (beginReading(store)) {
+        if (tryLockForRead(store)) {
             try {
                 readNewest(store, known(), LostPacks.FORGET);
             } finally {
@@ -481,7 +481,7 @@ public final class TargetPackReader {
 
     /** Reads the manifest again, unless another thread has since {@code seen}. */
     private void refreshAfterLoss(ObjectStore store, long seen, LostPacks lostPacks) {
-        if (beginReading(store)) {
+        if (tryLockForRead(store)) {
             try {
                 if (readCount.get() == seen) {
                     readNewest(store, known(), lostPacks);
@@ -547,7 +547,7 @@ public final class TargetPackReader {
     }
 
     /** Takes the lock, unless {@code store} could not send a request in time afterwards. */
-    private boolean beginReading(ObjectStore store) {
+    private boolean tryLockForRead(ObjectStore store) {
         long timeout = schedule.timeout().toNanos();
         try {
             return readLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.roomNanos()) : timeout, TimeUnit.NANOSECONDS);

@@ -10,12 +10,15 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-/** Looks entries of a {@link PackFixture} up as the bucket tier does: in the packs, then alone. Keeps the manifest that it read first. Thread-safe. */
+/**
+ * Looks up entries of a {@link PackFixture} as the bucket tier does: in the packs, then unpacked.
+ * Retains the manifest that it read first. Thread-safe.
+ */
 public final class PackLookupDriver implements AutoCloseable {
     private final MemoryObjectStore store;
     private final PackReader packs;
 
-    /** A machine that has read nothing yet. */
+    /** Creates a machine that has read nothing yet. */
     public PackLookupDriver(PackFixture bucket) {
         this.store = bucket.store;
         this.packs = new PackReader(store, bucket.settings(Optional.empty()), Duration.ofDays(1), Duration.ofSeconds(5), () -> 0);
@@ -38,7 +41,7 @@ public final class PackLookupDriver implements AutoCloseable {
         };
     }
 
-    /** Those of the entries that are not found with their own bytes. */
+    /** Returns the entries that are not found with their own bytes. */
     public List<Entry> lost(List<Entry> all) {
         return all.stream().filter(entry -> !(load(entry) instanceof LoadResult.Hit hit && hit.entry().binaries().equals(entry.binaries()))).toList();
     }

@@ -11,22 +11,22 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * An object store in memory that writes down what was asked of which object, such as {@code GET newest}, {@code HEAD m2}, {@code RANGE pack},
- * {@code GET entry}; a hook may look on before each request. Thread-safe.
+ * An object store in memory that records its requests, such as {@code GET newest}, {@code HEAD m2},
+ * {@code RANGE pack}, {@code GET entry}. A hook may run before each request. Thread-safe.
  */
 public final class RecordingObjectStore extends MemoryObjectStore {
     private final List<String> notes = new ArrayList<>();
     private volatile Runnable beforeEach = () -> {};
     private long longestRange;
 
-    /** What was asked so far, in order. */
+    /** Returns the requests so far, in order. */
     public List<String> notes() {
         synchronized (notes) {
             return List.copyOf(notes);
         }
     }
 
-    /** What was asked since this was called last. */
+    /** Returns the requests since the last call of this method. */
     public List<String> newRequests() {
         synchronized (notes) {
             List<String> all = List.copyOf(notes);
@@ -35,12 +35,12 @@ public final class RecordingObjectStore extends MemoryObjectStore {
         }
     }
 
-    /** Runs this before each request from now on. */
+    /** Sets a hook that runs before each request from now on. */
     public void beforeEach(Runnable hook) {
         beforeEach = hook;
     }
 
-    /** How many bytes the largest range had that was asked for. */
+    /** Returns the length of the longest requested range in bytes. */
     public long longestRange() {
         synchronized (notes) {
             return longestRange;

@@ -194,8 +194,8 @@ public final class PackCompactor {
             return new Result.Failed("a pack could not be written: " + e.failure());
         }
         Left left = rewriter.left().and(plan.unpacked());
-        boolean mayBeUnpacked = left.total() > 0 || left.isTruncated();
-        return commit(plan, merge, removable, mayBeUnpacked ? Sealing.UNWANTED : unpackedEntries == PackManifest.UnpackedEntries.NONE ? Sealing.WANTED : Sealing.UNWANTED,
+        boolean areSomeLeft = left.total() > 0 || left.isTruncated();
+        return commit(plan, merge, removable, areSomeLeft ? Sealing.UNWANTED : unpackedEntries == PackManifest.UnpackedEntries.NONE ? Sealing.WANTED : Sealing.UNWANTED,
                 rewriter);
     }
 
@@ -243,7 +243,7 @@ public final class PackCompactor {
          * packs had is still in packs; otherwise the intent is committed, and unpacked entries are
          * listed again.
          */
-        PackManifest.UnpackedEntries over(PackManifest base, boolean areAllKept) {
+        PackManifest.UnpackedEntries nextState(PackManifest base, boolean areAllKept) {
             return this == UNWANTED ? PackManifest.UnpackedEntries.POSSIBLE
                     : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.SEALING;
         }
@@ -260,9 +260,9 @@ public final class PackCompactor {
         replaced.addAll(plan.lostNames());
         boolean areAllKept = plan.lostNames().isEmpty() && rewriter.missing().isEmpty();
         boolean isChanged = !replaced.isEmpty() || !rewriter.written().isEmpty()
-                || plan.base().unpackedEntries() != sealing.over(plan.base(), areAllKept);
+                || plan.base().unpackedEntries() != sealing.nextState(plan.base(), areAllKept);
         PackManifestLog.Committed committed = isChanged || !log.repairHint(plan.base())
-                ? log.commit(base -> next(base, replaced, rewriter.written(), sealing.over(base, areAllKept)))
+                ? log.commit(base -> next(base, replaced, rewriter.written(), sealing.nextState(base, areAllKept)))
                 : new PackManifestLog.Committed.Done(plan.base());
         return switch (committed) {
             case PackManifestLog.Committed.Done(PackManifest done) -> {
@@ -294,9 +294,9 @@ public final class PackCompactor {
      * Returns why the new packs cannot be relied on, or empty if they can: this process may have
      * been suspended, and another one may have taken them for orphans.
      */
-    private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.PackState> asked) {
+    private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.PackState> stateOf) {
         for (PackInfo pack : written) {
-            switch (asked.apply(pack)) {
+            switch (stateOf.apply(pack)) {
                 case PackWriter.PackState.Lasting _ -> {}
                 case PackWriter.PackState.Gone _ -> {
                     return Optional.of("a pack that was just written is gone");

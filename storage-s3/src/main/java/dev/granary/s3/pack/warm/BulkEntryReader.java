@@ -36,7 +36,7 @@ import java.util.function.Predicate;
  *
  * <p>Memory holds at most {@value #WORKERS} ranges, each at most {@value #MAX_RANGE_BYTES} bytes, a
  * gap and one entry long. For each range, decompressed entries take at most
- * {@value #HANDED_ON_BYTES} bytes and one entry.
+ * {@value #BATCH_BYTES} bytes and one entry.
  */
 public final class BulkEntryReader {
     /** The number of ranges that are read at once. */
@@ -47,7 +47,7 @@ public final class BulkEntryReader {
 
     private static final int MIN_RANGE_BYTES = 8 << 20;
     private static final int MAX_RANGE_BYTES = 16 << 20;
-    private static final long HANDED_ON_BYTES = 2 << 20;
+    private static final long BATCH_BYTES = 2 << 20;
 
     private final ObjectStore store;
     private final TargetLayout keys;
@@ -85,9 +85,9 @@ public final class BulkEntryReader {
         /**
          * Receives sound entries: some of one range, or one unpacked entry.
          *
-         * @param arrivals the entries, at least one; their bytes are valid until this call returns
+         * @param batch the entries, at least one; their bytes are valid until this call returns
          */
-        void entries(List<Arrival> arrivals);
+        void entries(List<Arrival> batch);
 
         /**
          * Reports entries that could not be read.
@@ -227,7 +227,7 @@ public final class BulkEntryReader {
         switch (store.range(keys.pack(range.pack().name()), range.offset(), range.length(), memory)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
-                handOn(range, found.bytes(), receiver, skippedEntries);
+                passOn(range, found.bytes(), receiver, skippedEntries);
             }
             case GetResult.Absent _ -> skippedEntries.skip(range, "the pack is not there any more");
             case GetResult.TooLarge _ -> skippedEntries.skip(range, "the server sent more than was asked for");
@@ -236,26 +236,26 @@ public final class BulkEntryReader {
     }
 
     /** Passes entries on in batches: decompressed ones take memory of their own until then. */
-    private void handOn(PackRange range, MemorySegment bytes, Receiver receiver, SkippedEntries skippedEntries) {
-        List<Arrival> arrivals = new ArrayList<>();
-        long waiting = 0;
+    private void passOn(PackRange range, MemorySegment bytes, Receiver receiver, SkippedEntries skippedEntries) {
+        List<Arrival> batch = new ArrayList<>();
+        long batchBytes = 0;
         for (PackLocation location : range.locations()) {
             if (Thread.currentThread().isInterrupted()) {
                 return;
             }
             Optional<Arrival> arrival = unpack(location, range, bytes, skippedEntries);
             if (arrival.isPresent()) {
-                arrivals.add(arrival.get());
-                waiting += arrival.get().entry().binaries().byteSize();
+                batch.add(arrival.get());
+                batchBytes += arrival.get().entry().binaries().byteSize();
             }
-            if (waiting >= HANDED_ON_BYTES) {
-                receiver.entries(List.copyOf(arrivals));
-                arrivals.clear();
-                waiting = 0;
+            if (batchBytes >= BATCH_BYTES) {
+                receiver.entries(List.copyOf(batch));
+                batch.clear();
+                batchBytes = 0;
             }
         }
-        if (!arrivals.isEmpty()) {
-            receiver.entries(arrivals);
+        if (!batch.isEmpty()) {
+            receiver.entries(batch);
         }
     }
 

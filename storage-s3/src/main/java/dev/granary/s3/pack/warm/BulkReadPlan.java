@@ -57,16 +57,16 @@ public final class BulkReadPlan {
     void add(PackInfo pack, TargetPackReader.IndexResult indexed) {
         switch (indexed) {
             case TargetPackReader.IndexResult.Ok ok -> {
-                List<PackLocation> ours = new ArrayList<>();
+                List<PackLocation> firstCopies = new ArrayList<>();
                 for (PackLocation location : ok.index().locations()) {
                     if (seen.add(location.id())) {
-                        ours.add(location);
+                        firstCopies.add(location);
                     } else if (wanted.test(location.id())) {
                         addCopy(location.id(), new Copy.InPack(pack, location));
                     }
                 }
-                List<PackLocation> missing = ours.stream().filter(location -> wanted.test(location.id())).toList();
-                present += ours.size() - missing.size();
+                List<PackLocation> missing = firstCopies.stream().filter(location -> wanted.test(location.id())).toList();
+                present += firstCopies.size() - missing.size();
                 ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
             case TargetPackReader.IndexResult.Lost gone -> lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), gone.cause()));
