@@ -204,7 +204,7 @@ class BucketTierPacksTest {
         assertTrue(holds(tier(), two));
         store.newRequests();
         assertEquals(StoreResult.DUPLICATE, tier.store(two));
-        assertTrue(store.notes().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.notes());
+        assertTrue(store.requests().stream().noneMatch(note -> note.startsWith("PUT m")), "committed once: " + store.requests());
     }
 
     @Test

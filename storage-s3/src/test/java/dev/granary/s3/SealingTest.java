@@ -115,7 +115,7 @@ class SealingTest {
         packs.publish(packed);
         int[] manifests = {0};
         beforeEach(() -> {
-            if (store().notes().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
+            if (store().requests().getLast().startsWith("PUT m") && ++manifests[0] == 2) { // the seal
                 publishAlone(alone);
                 packs.intendToSeal();
             } else if (manifests[0] >= 2) {

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * A pack and a manifest of version 1 as they lie in buckets: they stay readable for ever, and are written to the same byte. A golden file never
- * changes; another version adds files. {@link #main} wrote them.
+ * A pack and a manifest of version 1 as stored in buckets: they stay readable, and are written byte
+ * for byte. A golden file never changes; another version adds files. {@link #main} wrote them.
  */
 class GoldenPackTest {
     private static final String NAMESPACE = "opencl/some-device";
@@ -86,7 +86,7 @@ class GoldenPackTest {
         assertEquals("team/v1/opencl/some-device/m/newest", keys.hint());
     }
 
-    /** Writes the files of a new version into the directory given. */
+    /** Writes the files of a new version into the given directory. */
     public static void main(String[] arguments) throws IOException {
         Path directory = Path.of(arguments[0]);
         Files.write(directory.resolve("v1.pack"), pack().body());

@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Packs as bytes: what is written is read, and nothing else is. */
+/** Packs as bytes: written packs are read, and other bytes are refused. */
 class PackFormatTest {
     private static final String NAMESPACE = TestEntries.TARGET.path();
 
-    // places in the footer, counted from its beginning
+    // offsets in the footer
     private static final int VERSION_AT = 8;
     private static final int COUNT_AT = 12;
     private static final int OFFSET_AT = 16;
@@ -68,7 +68,7 @@ class PackFormatTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 1000})
-    @DisplayName("D1 every entry of a pack is found where it lies, with its checksum and its cost, and no other is found")
+    @DisplayName("D1 every entry of a pack is found at its location, with its checksum and compile time, and no other is found")
     void roundTrip(int count) {
         Map<Sha256, byte[]> entries = entries(count, 300);
         Pack pack = pack(entries);
@@ -98,7 +98,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("entries of one byte and of the limit lie in a pack; none, and more than the limit, are refused; twice is once")
+    @DisplayName("entries of one byte and of the limit fit into a pack; empty and larger ones are refused; an id is added once")
     void limits() {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
         Sha256 small = PackFixture.hash(random);
@@ -122,14 +122,14 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("no two packs have one name, not even of the same entries")
+    @DisplayName("no two packs have the same name, even with the same entries")
     void names() {
         Map<Sha256, byte[]> entries = entries(3, 10);
         assertFalse(pack(entries).info().name().equals(pack(entries).info().name()));
     }
 
     @Test
-    @DisplayName("D6 any byte of an index changed, any truncation, trailing bytes: bad, never an exception, never a wrong place")
+    @DisplayName("D6 any changed byte of an index, any truncation, trailing bytes: bad, never an exception, never a wrong location")
     void corruptionMatrix() {
         Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
@@ -150,7 +150,7 @@ class PackFormatTest {
         assertEquals(DamageKind.FOREIGN, bad(new byte[500], offset));
     }
 
-    /** The tail of a pack, changed, with checksums that fit again. */
+    /** Returns the encoded index of a pack, changed, with valid checksums. */
     private static byte[] resealed(byte[] encodedIndex, Consumer<ByteBuffer> rows, Consumer<ByteBuffer> footer) {
         byte[] changed = encodedIndex.clone();
         int at = changed.length - PackIndex.FOOTER_BYTES;
@@ -163,7 +163,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("T5 hostile numbers in the footer under valid checksums are refused, and take no memory")
+    @DisplayName("T5 hostile numbers in the footer with valid checksums are refused, and take no memory")
     void hostileFooter() {
         Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
@@ -180,7 +180,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("T5 places outside of the entries, lengths that no entry has, and ids out of order are refused under valid checksums")
+    @DisplayName("T5 locations outside of the entries, invalid lengths and unordered ids are refused with valid checksums")
     void hostileRows() {
         Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
@@ -207,7 +207,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("an index that is sound, but that of another pack of as many bytes, is told from the pack's own")
+    @DisplayName("a sound index of another pack with the same length is distinguished from the pack's own")
     void otherPack() {
         Map<Sha256, byte[]> one = new LinkedHashMap<>();
         Map<Sha256, byte[]> other = new LinkedHashMap<>();

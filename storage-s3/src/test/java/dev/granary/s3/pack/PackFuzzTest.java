@@ -21,7 +21,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Packs, manifests and keys as a bucket gives them, mutated, with fitting checksums. */
+/** Packs, manifests and keys as returned by a bucket, mutated, with valid checksums. */
 class PackFuzzTest {
     private static final int FOOTER_OFFSET_AT = 16;
     private static final int FOOTER_ROWS_AT = 24;
@@ -69,7 +69,7 @@ class PackFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: the tail of a pack is an index or not, and no place of an index lies outside of the pack")
+    @DisplayName("Fuzz: the end of a pack is an index or not, and no location of an index is outside of the pack")
     void index() {
         List<Pack> packs = List.of(pack(0), pack(1), pack(5));
         List<byte[]> tails = packs.stream().map(pack -> Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length)).toList();
@@ -85,7 +85,7 @@ class PackFuzzTest {
     }
 
     @Test
-    @DisplayName("An index that begins before its pack's header ends is CORRUPT, whatever its rows say: nothing overflows")
+    @DisplayName("An index that begins within its pack's header is CORRUPT, whatever its rows contain: nothing overflows")
     void indexAtANegativeOffset() {
         Pack pack = pack(1);
         for (long offset : new long[] {Long.MIN_VALUE, Long.MIN_VALUE + 31, -1, 0, PackIndex.HEADER_BYTES - 1}) {
@@ -97,7 +97,7 @@ class PackFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: a filter is there or too short, and answers for any id")
+    @DisplayName("Fuzz: a filter is complete or too short, and tests any id")
     void filter() {
         ByteBuffer seed = ByteBuffer.allocate(IdBloomFilter.of(List.of(PackFixture.hash(random))).byteSize());
         IdBloomFilter.of(List.of(PackFixture.hash(random))).writeTo(seed);

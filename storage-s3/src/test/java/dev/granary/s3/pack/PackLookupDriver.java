@@ -27,13 +27,13 @@ public final class PackLookupDriver implements AutoCloseable {
     public LoadResult load(Entry entry) {
         return switch (packs.load(entry.id(), store)) {
             case PackAnswer.Hit hit -> new LoadResult.Hit(hit.entry());
-            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> alone(entry);
+            case PackAnswer.Damaged _, PackAnswer.NotPacked _, PackAnswer.Unconfirmed _ -> loadUnpacked(entry);
             case PackAnswer.Absent _ -> LoadResult.ABSENT;
             case PackAnswer.Unavailable unavailable -> new LoadResult.Unavailable(unavailable.cause());
         };
     }
 
-    private LoadResult alone(Entry entry) {
+    private LoadResult loadUnpacked(Entry entry) {
         return switch (store.get(PackFixture.unpackedKey(entry), EntryFormat.MAX_BYTES)) {
             case GetResult.Found found -> EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH);
             case GetResult.Absent _, GetResult.TooLarge _ -> LoadResult.ABSENT;

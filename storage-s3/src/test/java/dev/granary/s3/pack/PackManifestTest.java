@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Manifests as bytes, and what comes after what. */
+/** Manifests as bytes, and the steps from one to the next. */
 class PackManifestTest {
-    // places in a manifest whose first pack has one entry
+    // offsets in a manifest whose first pack has one entry
     private static final int VERSION_AT = 8;
     private static final int FLAGS_AT = 12;
     private static final int NUMBER_AT = 16;
@@ -72,7 +72,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("each step makes the next number: a pack more, packs in place of others, retired ones forgotten, sealed")
+    @DisplayName("each step makes the next number: one more pack, replaced packs, without retired ones, sealed")
     void steps() {
         PackManifest one = PackManifest.NONE.plus(PackFixture.info(random, 1));
         PackManifest two = one.plus(PackFixture.info(random, 2));
@@ -90,7 +90,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("D6 any bit of a manifest changed, any truncation, trailing bytes: bad, never an exception")
+    @DisplayName("D6 any changed bit of a manifest, any truncation, trailing bytes: bad, never an exception")
     void corruptionMatrix() {
         byte[] stored = small().encode();
         for (int i = 0; i < stored.length; i++) {
@@ -118,7 +118,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 hostile counts and lengths under a valid checksum are refused, and take no memory")
+    @DisplayName("T5 hostile counts and lengths with a valid checksum are refused, and take no memory")
     void hostileNumbers() {
         byte[] stored = small().encode();
         read(resealed(stored, _ -> {}));
@@ -138,7 +138,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 an empty manifest with negative counts is not an empty manifest")
+    @DisplayName("T5 an empty manifest with negative counts is refused")
     void negativeCounts() {
         byte[] stored = PackManifest.NONE.encode();
         bad(resealed(stored, in -> in.putInt(PACKS_AT, -1)));
@@ -147,7 +147,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("T5 a pack that claims an index of gigabytes, with lengths that add up and a filter for one id, is refused")
+    @DisplayName("T5 a pack that declares an index of gigabytes, with consistent lengths and a filter for one id, is refused")
     void hugeIndex() {
         int entries = 37_000_000;
         for (long indexOffset : new long[] {PackIndex.HEADER_BYTES, PackIndex.HEADER_BYTES + entries}) {
@@ -158,7 +158,7 @@ class PackManifestTest {
     }
 
     @Test
-    @DisplayName("a manifest of another version, or with a flag that nobody knows, is told as such")
+    @DisplayName("a manifest of another version, or with an unknown flag, is reported as such")
     void versions() {
         byte[] stored = small().encode();
         assertEquals(DamageKind.TOO_NEW, bad(resealed(stored, in -> in.putInt(VERSION_AT, 2))));

@@ -22,7 +22,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Looking ids up in packs: with how many requests, and what follows where a pack, an index or the bucket is not as the manifest says. */
+/**
+ * Lookups in packs: the number of requests, and the handling of a pack, an index or a bucket that
+ * does not match the manifest.
+ */
 class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
     private static final List<String> FIRST_LOOK_UP = List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
@@ -52,12 +55,12 @@ class TargetPackReaderTest {
         assertEquals(List.of(requests), store.newRequests());
     }
 
-    /** Longer than any manifest is kept without a look at the bucket. */
+    /** A time longer than a manifest is used without a comparison. */
     private void passInterval() {
         nanos += INTERVAL.multipliedBy(2).toNanos();
     }
 
-    /** An id that the filter of a pack takes for its own. */
+    /** Returns an id that the filter of a pack wrongly accepts. */
     private Id falsePositive(PackInfo pack) {
         Id id = entries.id();
         while (!pack.filter().mayContain(id.hash())) {
@@ -67,7 +70,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 the first look-up reads hint, manifest and index; then a hit is one range")
+    @DisplayName("R12 the first lookup reads hint, manifest and index; then a hit is one range")
     void requests() {
         bucket.publish(one, two);
         assertHit(one);
@@ -86,7 +89,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 10,000 ids that no pack has cost no request; a filter that errs costs one index, once")
+    @DisplayName("R12 10,000 ids in no pack cost no request; a false positive of a filter costs one index, once")
     void absent() {
         bucket.seal();
         bucket.publish(one, two);
@@ -128,7 +131,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone and nothing came in its place: a miss, and not asked for again before the manifest is read again")
+    @DisplayName("R18 a pack is gone without a replacement: a miss, and not requested again before the manifest is read again")
     void missing() {
         PackInfo gone = bucket.publish(one, two);
         assertHit(one);
@@ -145,7 +148,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone before its index was read: a miss, and not asked for again")
+    @DisplayName("R18 a pack is gone before its index was read: a miss, and not requested again")
     void missingBeforeItsIndexWasRead() {
         bucket.remove(bucket.publish(one, two));
         assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack");
@@ -154,7 +157,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 where nothing lies outside of packs, an id of a lost pack may all the same: it is compiled and published again")
+    @DisplayName("R18 in a sealed target an id of a lost pack may have an unpacked entry: it is compiled and published again")
     void missingAndSealed() {
         PackInfo gone = bucket.publish(one, two);
         bucket.seal();
@@ -198,7 +201,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged index: what that pack has is a miss, what others have is a hit")
+    @DisplayName("D6 a damaged index: entries of that pack are misses, entries of others are hits")
     void damagedIndex() {
         PackInfo bad = bucket.publish(one);
         bucket.publish(two);
@@ -211,7 +214,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged entry: told once, by reason; then it may lie alone, even where nothing else does")
+    @DisplayName("D6 a damaged entry: reported once, with the cause; then it may be unpacked, even in a sealed target")
     void damagedEntry() {
         PackInfo pack = bucket.publish(one, two);
         bucket.seal();
@@ -225,7 +228,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("A1 a lost pack that a newer manifest names still does not end the look-up: the pack behind it has the entry")
+    @DisplayName("A1 a lost pack that a newer manifest still names does not end the lookup: the next pack has the entry")
     void lostBeforeNewer() {
         PackInfo gone = bucket.publish(one);
         assertHit(one);
@@ -237,7 +240,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("answers that no range has: more than asked for is damage, 416 is a lost pack, silence is no answer and nothing is remembered")
+    @DisplayName("impossible responses to a range: more bytes than requested are damage, 416 is a lost pack, silence is recorded as nothing")
     void strangeAnswers() {
         bucket.publish(one, two);
         assertHit(one);
@@ -251,7 +254,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("an index that cannot be read now: unavailable, and the next look-up reads it")
+    @DisplayName("an index that cannot be read now: unavailable, and the next lookup reads it")
     void silenceAtTheIndex() {
         bucket.publish(one);
         store.script(new Fault.None(), new Fault.None(), new Fault.None(), new Fault.None(), new Fault.Lost(TIMEOUT));
@@ -261,7 +264,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the bucket says nothing at the first look-up: it may lie alone; asked again after five seconds, before anything is called absent")
+    @DisplayName("R16 the bucket is silent at the first lookup: the entry may be unpacked; requested again after five seconds, before absence is reported")
     void silenceAtTheBeginning() {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
@@ -274,7 +277,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("a manifest is compared behind the caller, by one at a time, between a half and one and a half intervals")
+    @DisplayName("a manifest is compared in the background, by one thread at a time, after 0.5 to 1.5 intervals")
     void refresh() {
         bucket.publish(one);
         assertHit(one);
@@ -296,7 +299,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the bucket says nothing when the manifest is compared: what is known stays, and it is tried again")
+    @DisplayName("R16 the bucket is silent when the manifest is compared: the known one stays, and the comparison is retried")
     void silenceAtTheRefresh() {
         bucket.publish(one);
         assertHit(one);
@@ -315,7 +318,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged manifest at the comparison: what is known stays")
+    @DisplayName("D6 a damaged manifest at the comparison: the known one stays")
     void damagedManifest() {
         bucket.publish(one);
         assertHit(one);
@@ -329,7 +332,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("an executor that takes nothing any more changes nothing for who looks up")
+    @DisplayName("an executor that rejects tasks does not affect lookups")
     void closed() {
         PackReader closing = new PackReader(store, bucket.settings(Optional.empty()), INTERVAL, Duration.ofSeconds(1), () -> nanos);
         bucket.publish(one);
@@ -341,7 +344,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R11 the packs of one target are nobody else's")
+    @DisplayName("R11 the packs of one target are not used for another")
     void targets() {
         bucket.publish(one);
         Id other = Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build();

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Many threads look up at once: what all of them need is read once. */
+/** Lookups by many threads at once: shared objects are read once. */
 class TargetPackReaderThreadsTest {
     private static final int THREADS = 32;
 
@@ -39,7 +39,7 @@ class TargetPackReaderThreadsTest {
         }
     }
 
-    /** What each thread finds; all begin at once. */
+    /** Returns the result of each thread; all begin at once. */
     private List<PackAnswer> loadAll(List<Entry> wanted) throws Exception {
         List<Future<PackAnswer>> answers = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -59,8 +59,8 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R12 32 threads at the first look-up: hint, manifest and each index are read once, then each entry")
-    void firstLookUp() throws Exception {
+    @DisplayName("R12 32 threads at the first lookup: hint, manifest and each index are read once, then each entry")
+    void firstLookup() throws Exception {
         List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         bucket.publish(all.get(0), all.get(1));
         bucket.publish(all.get(2), all.get(3));
@@ -94,7 +94,7 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R18 packs come and go while 32 threads look up: hits have the right bytes, all else is a miss")
+    @DisplayName("R18 packs come and go during lookups by 32 threads: hits have the right bytes, all else is a miss")
     void comingAndGoing() throws Exception {
         List<Entry> all = List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         for (int round = 0; round < 50; round++) {

@@ -32,11 +32,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What compaction folds, puts together, rewrites and removes, and what it leaves alone. */
+/** The entries and packs that compaction packs, merges, rewrites, removes, and leaves. */
 class PackCompactorTest {
     private static final Duration GRACE = Duration.ofDays(1);
     private static final Duration MOMENT = Duration.ofSeconds(1);
-    private static final int VERSION_AT = 8; // in an entry, with the flags behind it
+    private static final int VERSION_AT = 8; // in an entry, followed by the flags
     private static final int COUNT_AT = 12;
 
     private final PackFixture bucket = new PackFixture("CompactionTest");
@@ -77,8 +77,8 @@ class PackCompactorTest {
         }
     }
 
-    private long count(String part) {
-        return store.keys().stream().filter(key -> key.contains(part)).count();
+    private long count(String range) {
+        return store.keys().stream().filter(key -> key.contains(range)).count();
     }
 
     private static List<Entry> all(List<Entry> some, List<Entry> more) {
@@ -86,7 +86,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R18 what lies alone goes into a pack; it is removed when the server's clock says that the grace is over, and no moment before")
+    @DisplayName("R18 an unpacked entry goes into a pack; it is removed when the grace period is over by the server's clock, and not earlier")
     void folds() {
         List<Entry> all = alone(100);
         assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
@@ -106,7 +106,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("small packs become one, what several have is in it once; the old ones go after the grace, and the manifest forgets them")
+    @DisplayName("small packs are merged, a shared entry is stored once; the old ones are removed after the grace period, and the manifest drops them")
     void merges() {
         List<Entry> all = entries(40, 100);
         for (int i = 0; i < 4; i++) {
@@ -129,7 +129,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("a large pack stays as it is while a half of it is live, and is rewritten when less is")
+    @DisplayName("a large pack stays while half of it is live, and is rewritten when less is")
     void rewrites() {
         List<Entry> first = entries(5, 4 << 20);
         List<Entry> half = all(first.subList(0, 2), entries(2, 5 << 20));
@@ -146,23 +146,23 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("what is more than a pack goes into several, each read in bounded parts")
+    @DisplayName("entries larger than a pack in total go into several, each read in bounded ranges")
     void several() {
         List<Entry> all = entries(44, 2 << 20);
         all.subList(0, 30).forEach(bucket::placeUnpacked);
         publish(all.subList(30, 37));
         publish(all.subList(37, 44));
-        List<Long> told = new ArrayList<>();
+        List<Long> reported = new ArrayList<>();
         CompactionPlan plan = plan();
-        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, told::add));
+        assertInstanceOf(PackCompactor.Result.Done.class, bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add));
         assertEquals(3, bucket.newest().packs().size());
         assertTrue(store.longestRange() <= (8 << 20) + (3 << 20), store.longestRange() + " bytes in one part");
-        assertEquals(told.stream().sorted().toList(), told);
-        assertEquals(plan.bytes(), told.getLast());
+        assertEquals(reported.stream().sorted().toList(), reported);
+        assertEquals(plan.bytes(), reported.getLast());
         assertFound(all);
     }
 
-    /** Puts an entry into the bucket that lies alone, with the last byte changed; returns its key. */
+    /** Puts an unpacked entry with its last byte changed into the bucket; returns its key. */
     private String placeDamaged(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         bytes[bytes.length - 1] ^= 1;
@@ -170,7 +170,7 @@ class PackCompactorTest {
         return PackFixture.unpackedKey(entry);
     }
 
-    /** Puts an entry into the bucket that lies alone, of a version and with a layout that nobody knows; returns its key. */
+    /** Puts an unpacked entry of an unknown version and layout into the bucket; returns its key. */
     private String placeOfOtherVersion(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
@@ -180,7 +180,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 what stays alone is counted by its cause, what is damaged is named, and nothing is sealed")
+    @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and nothing is sealed")
     void leaves() {
         List<Entry> sound = alone(5);
         String damaged = placeDamaged(entries.entry(100));
@@ -198,7 +198,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 an entry that lies alone and cannot be read now, or is gone since the listing, is no damage; one wrong answer for it is none either")
+    @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no damage, nor is one wrong response")
     void unread() {
         Entry entry = alone(1).getFirst();
         CompactionPlan plan = plan();
@@ -206,7 +206,7 @@ class PackCompactorTest {
         PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
         assertEquals(PackCompactor.Left.NONE.plusUnread(1), assertInstanceOf(PackCompactor.Result.Done.class, result).left());
         store.beforeEach(() -> {
-            if (store.notes().getLast().equals("GET entry")) {
+            if (store.requests().getLast().equals("GET entry")) {
                 store.remove(PackFixture.unpackedKey(entry));
             }
         });
@@ -221,7 +221,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 of many damaged entries a hundred are named and all are counted")
+    @DisplayName("D6 of many damaged entries 100 are named and all are counted")
     void manyDamaged() {
         for (int i = 0; i < PackCompactor.Left.MAX_NAMED + 3; i++) {
             placeDamaged(entries.entry(10));
@@ -231,7 +231,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R12 sealed: what is absent costs no request; the next compaction without that takes it back")
+    @DisplayName("R12 sealed: absent ids cost no request; the next compaction without sealing removes the seal")
     void seals() {
         List<Entry> all = alone(5);
         assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
@@ -249,7 +249,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R18 a pack that is gone or damaged is named no more, what it had and lies alone is folded; one that is only silent stays")
+    @DisplayName("R18 a lost or damaged pack is no longer named, its entries that are also unpacked are packed; a silent one stays")
     void lostPacks() {
         List<Entry> gone = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
@@ -275,7 +275,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("R6 a pack of which a part cannot be read now stays named, and nothing is sealed")
+    @DisplayName("R6 a pack of which a range cannot be read now stays named, and nothing is sealed")
     void silentPart() {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
@@ -290,8 +290,8 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 what is damaged in a pack and was published alone since takes its place, during the grace and after it")
-    void heals() {
+    @DisplayName("D6 an entry that is damaged in a pack and was stored unpacked since is replaced, during the grace period and after it")
+    void replacesDamaged() {
         List<Entry> all = entries(6, 100);
         PackInfo pack = publish(all);
         bucket.damage(pack, all.get(2));
@@ -310,7 +310,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("D6 what is damaged in a pack is taken from another pack that is put together with it, else from outside; else it is dropped and told")
+    @DisplayName("D6 a damaged entry is taken from another merged pack, or an unpacked entry; otherwise it is dropped and reported")
     void copies() {
         List<Entry> all = entries(6, 100);
         PackInfo first = publish(all);
@@ -320,16 +320,16 @@ class PackCompactorTest {
         bucket.damage(first, all.get(3));
         bucket.placeUnpacked(all.get(2));
         assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE), compact(PackManifest.UnpackedEntries.NONE));
-        List<Entry> kept = new ArrayList<>(all);
-        kept.remove(3);
-        assertFound(kept);
+        List<Entry> retained = new ArrayList<>(all);
+        retained.remove(3);
+        assertFound(retained);
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(LoadResult.ABSENT, reading.load(all.get(3)));
         }
     }
 
     @Test
-    @DisplayName("K11 a pack of a newer version is left alone, and so is an entry of one in a pack of ours")
+    @DisplayName("K11 a pack of a newer version is left, and so is a newer entry in a pack of this version")
     void newer() {
         List<Entry> ours = entries(3, 100);
         publish(ours);
@@ -357,7 +357,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("packs that no manifest ever named go after an hour and the grace, whichever is longer")
+    @DisplayName("packs that were never named are removed after the orphan age or the grace period, whichever is longer")
     void orphans() {
         bucket.place(bucket.pack(entries(3, 100)));
         publish(entries(2, 100));
@@ -375,7 +375,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("what may not be removed is told; where deleting a version is not supported, the version is compared first")
+    @DisplayName("objects that may not be removed are reported; without conditional deletes the version is compared first")
     void removal() {
         List<Entry> all = alone(3);
         compact();
@@ -399,7 +399,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("where an old manifest is gone, the newest one tells the time: later, and never too early")
+    @DisplayName("if an old manifest is gone, the newest one determines the time: later, and never too early")
     void manifestGone() {
         alone(3);
         compact();
@@ -412,7 +412,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("O7 a plan changes nothing, and a target with nothing in it is left with nothing in it")
+    @DisplayName("O7 a plan changes nothing, and an empty target stays empty")
     void planOnly() {
         compact();
         assertEquals(List.of(), store.keys());
@@ -422,14 +422,14 @@ class PackCompactorTest {
         store.newRequests();
         plan();
         assertEquals(before, store.keys());
-        assertFalse(store.notes().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
+        assertFalse(store.requests().stream().anyMatch(note -> note.startsWith("PUT") || note.startsWith("DELETE") || note.startsWith("REPLACE")));
         store.plan(FaultPlan.when(request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
         PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
         assertTrue(assertInstanceOf(PackCompactor.Planned.Unavailable.class, planned).cause().contains("cannot be listed"), planned::toString);
     }
 
     @Test
-    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the packs that were written for nothing are gone")
+    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the unneeded packs are removed")
     void overtaken() {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
