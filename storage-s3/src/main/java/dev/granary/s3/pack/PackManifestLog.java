@@ -202,7 +202,7 @@ public final class PackManifestLog {
         private PackManifest base = PackManifest.NONE;
         private @Nullable PackManifest pending; // sent, with unknown outcome
         private boolean hasUnreachable; // a sent manifest exists, or may come to exist, and readers do not reach it
-        private String cause = "";
+        private String pendingCause = "";
 
         Committer(Function<PackManifest, Optional<PackManifest>> plan) {
             this.plan = plan;
@@ -217,7 +217,7 @@ public final class PackManifestLog {
                         return end.get();
                     }
                 }
-                return failed(pending == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : cause);
+                return failed(pending == null ? "other writers were faster " + MAX_ATTEMPTS + " times" : pendingCause);
             } catch (UnknownStateException e) {
                 return e.mayHaveLanded() ? new Committed.Unknown(e.failure().toString()) : failed(e.failure().toString());
             }
@@ -296,7 +296,7 @@ public final class PackManifestLog {
          */
         private Optional<Committed> nothingPlanned() throws UnknownStateException {
             if (mayExist()) { // a sent manifest may overtake the newest one
-                return Optional.of(new Committed.Unknown(pending == null ? UNREACHABLE : cause));
+                return Optional.of(new Committed.Unknown(pending == null ? UNREACHABLE : pendingCause));
             }
             if (hint.number() == base.number() || base.number() == 0) {
                 return Optional.of(new Committed.Overtaken());
@@ -317,13 +317,13 @@ public final class PackManifestLog {
                     return settle(next, Origin.JUST_CREATED);
                 }
                 case Creation.Foreign _ -> {
-                    cause = "";
+                    pendingCause = "";
                     base = isDetached ? PackManifest.NONE : base; // search again: numbers in between may be missing
                 }
                 case Creation.Undecided(String cause) -> {
                     hasUnreachable |= pending != null && pending.number() != next.number(); // each number has one manifest
                     pending = next;
-                    cause = cause;
+                    pendingCause = cause;
                 }
             }
             return Optional.empty();
@@ -470,7 +470,7 @@ public final class PackManifestLog {
      * manifest gets its number from that time.
      */
     private PackManifestChain.Hint createdHint() throws UnknownStateException {
-        StoreFailure cause = StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that " + keys.hint() + " exists, but does not return it");
+        StoreFailure failure = StoreFailure.of(StoreFailure.Kind.SERVER, "the server reports that " + keys.hint() + " exists, but does not return it");
         int undated = 0;
         for (int attempt = 0; attempt <= MAX_HINT_ATTEMPTS; attempt++) {
             Optional<PackManifestChain.Hint> hint = Optional.empty();
@@ -483,7 +483,7 @@ public final class PackManifestLog {
                     return hint.get(); // the server sends no time
                 }
             } catch (UnknownStateException e) {
-                cause = e.failure(); // a 403 may stand for absence, and creating the hint does no harm
+                failure = e.failure(); // a 403 may stand for absence, and creating the hint does no harm
             }
             if (hint.isEmpty() && attempt < MAX_HINT_ATTEMPTS) {
                 switch (store.putIfAbsent(keys.hint(), PackManifestChain.hintText(0), ObjectMarks.NONE)) {
@@ -491,14 +491,14 @@ public final class PackManifestLog {
                         continue;
                     }
                     case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                    case WriteResult.Unknown unanswered -> cause = unanswered.failure();
+                    case WriteResult.Unknown unanswered -> failure = unanswered.failure();
                     case WriteResult.NotAllowed refused -> throw new UnknownStateException(refused.failure());
                     case WriteResult.NotSent unsent -> throw new UnknownStateException(unsent.failure());
                 }
             }
             pause.accept(FIRST_PAUSE.multipliedBy(attempt + 1L));
         }
-        throw new UnknownStateException(cause);
+        throw new UnknownStateException(failure);
     }
 
     /** Whether a process that starts anew reaches a manifest. */

@@ -159,7 +159,7 @@ public final class PackReader implements AutoCloseable {
 
     private TargetPackReader open(String namespace) {
         return new TargetPackReader(store, settings.keys(namespace), settings.indexCache(namespace), schedule,
-                store -> settings.manifests(store, namespace), executor);
+                requests -> settings.manifests(requests, namespace), executor);
     }
 
     /** Stops the comparison of manifests. */

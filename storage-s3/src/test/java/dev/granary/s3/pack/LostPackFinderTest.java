@@ -61,7 +61,7 @@ class LostPackFinderTest {
         bucket.remove(pack());
         assertFailed("could not be listed: 503 SlowDown", new WronglyAbsent(bucket.store, 0, new ListResult.Unavailable(DOWN)));
         assertFailed("could not be committed: 403 AccessDenied", new CannotCreate(bucket.store, new WriteResult.NotAllowed(DENIED)));
-        assertFailed("nobody can say: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
+        assertFailed("the outcome of the commit is unknown: 503 SlowDown", new CannotCreate(bucket.store, new WriteResult.Unknown(DOWN)));
         assertEquals(1, bucket.newest().packs().size());
     }
 

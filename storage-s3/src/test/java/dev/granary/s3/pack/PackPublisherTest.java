@@ -326,7 +326,7 @@ class PackPublisherTest {
                 }
             });
             publish(reported, some(2)).forEach(result -> assertTrue(
-                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("says that the pack is there"), result::toString));
+                    assertInstanceOf(StoreResult.Failed.class, result, result::toString).cause().contains("reports that the pack exists"), result::toString));
             assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
         }
     }
