@@ -16,8 +16,8 @@ import java.util.random.RandomGenerator;
 /**
  * Builder of a pack from entries of one target. Not thread-safe.
  *
- * <p>A pack contains a random number, so that no two packs have the same name: a removed pack is
- * never one that another process writes anew.
+ * <p>A pack contains a random number, so that no two packs have the same name. A removed pack is
+ * thus never written again.
  */
 public final class PackBuilder {
     private static final byte[] MAGIC = "GRANPACK".getBytes(US_ASCII);

@@ -68,7 +68,7 @@ public record PackInfo(Sha256 name, long bytes, long indexOffset, int entries, l
      * entries.
      */
     boolean isPlausible() {
-        return filter.hasRoomFor(entries) && entries <= MAX_ENTRIES && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries && indexOffset <= bytes
-                && bytes - indexOffset == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+        return filter.hasRoomFor(entries) && entries <= MAX_ENTRIES && bytes <= MAX_BYTES && indexOffset >= PackIndex.HEADER_BYTES + (long) entries
+                && indexOffset <= bytes && bytes - indexOffset == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
     }
 }

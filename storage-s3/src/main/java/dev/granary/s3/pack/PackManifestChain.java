@@ -85,7 +85,7 @@ final class PackManifestChain {
         }
 
         /** Returns the number to search from: all later manifests follow without a gap. */
-        long searchedFrom() {
+        long searchStart() {
             return number > 0 ? number : first() - 1;
         }
     }
@@ -135,7 +135,7 @@ final class PackManifestChain {
         }
     }
 
-    /** Returns the newest manifest for a reader that knows {@code known}. */
+    /** Returns the newest manifest for a reader that has read {@code known}. */
     PackManifest newest(PackManifest known) throws UnknownStateException {
         long number = known.number() == 0 ? 0 : lastFrom(known.number());
         boolean isUnchanged = number > known.number() || (number > 0 && isUnchanged(known));
@@ -159,20 +159,20 @@ final class PackManifestChain {
     }
 
     /**
-     * Returns true if a new process that starts at the hint comes to the manifest of that number,
-     * or a later one that was built on it.
+     * Returns true if a new process that starts at the hint reaches the manifest of that number, or
+     * a later one built on it.
      *
      * @param number the number of an existing manifest
      */
     boolean leadsTo(long number, Hint hint) throws UnknownStateException {
-        long from = hint.searchedFrom();
+        long from = hint.searchStart();
         return from >= number ? from == number || isContiguous(number, from) : number == from + 1 || isContiguous(from, number);
     }
 
     /**
      * Returns true if a manifest that was just created is not the newest, and the next one was not
-     * built on it: an earlier one of the same number was removed. A damaged one hides nothing,
-     * since it is skipped.
+     * built on it. An earlier manifest of the same number was then removed. A damaged one hides
+     * nothing, since it is skipped.
      */
     boolean isHidden(PackManifest created) throws UnknownStateException {
         return exists(created.number() + 1) && content(created.number() + 1) instanceof Content.Sound(PackManifest next)
@@ -260,7 +260,7 @@ final class PackManifestChain {
     /** Returns the number of the newest manifest; 0 if there is none. */
     long newestNumber(Hint hint) throws UnknownStateException {
         boolean isThere = hint.number() > 0 && exists(hint.number());
-        long from = isThere || hint.number() == 0 ? hint.searchedFrom() : 0;
+        long from = isThere || hint.number() == 0 ? hint.searchStart() : 0;
         long last = lastFrom(from);
         if (isThere || (hint.number() == 0 && last > from)) {
             return last;
@@ -279,7 +279,8 @@ final class PackManifestChain {
             if (hint == 0 || after > hint) {
                 return after;
             }
-            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "the newest manifest must be listed, which takes longer than the deadline of a lookup"));
+            throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.TIMEOUT,
+                    "the newest manifest must be listed, which takes longer than the deadline of a lookup"));
         }
         NavigableSet<Long> last = new TreeSet<>();
         ListResult listed = store.list(keys.manifestPrefix(), object -> keys.manifestNumber(object.key()).ifPresent(number -> {
@@ -294,7 +295,8 @@ final class PackManifestChain {
             }
             String advice = AbsenceVerifier.isForbidden(unavailable.failure())
                     ? " (" + keys.hint() + " names a manifest that is gone, so the newest one must be listed: allow s3:ListBucket)" : "";
-            throw new UnknownStateException(new StoreFailure(unavailable.failure().kind(), unavailable.failure().status(), unavailable.failure().code(), unavailable.failure().message() + advice));
+            StoreFailure failure = unavailable.failure();
+            throw new UnknownStateException(new StoreFailure(failure.kind(), failure.status(), failure.code(), failure.message() + advice));
         }
         for (long number : last.descendingSet()) {
             if (number > 0 && number <= MAX_NUMBER && exists(number)) {
@@ -305,8 +307,8 @@ final class PackManifestChain {
     }
 
     /**
-     * Returns the number of the last manifest, searched from an existing one, or from 0: forward in
-     * steps of 1, 2, 4, ..., then in halves.
+     * Returns the number of the last manifest, searched from an existing one or from 0: in steps of
+     * 1, 2, 4, ..., then in halves.
      */
     private long lastFrom(long start) throws UnknownStateException {
         long low = start;
@@ -460,7 +462,8 @@ final class PackManifestChain {
         if (agreeing == READS && (before == null ? isGone(number) : isStored(number, before))) {
             return Optional.empty();
         }
-        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number) + " exists, but is not returned as it was written: " + detail));
+        throw new UnknownStateException(StoreFailure.of(StoreFailure.Kind.BROKEN, keys.manifest(number)
+                + " exists, but is not returned as it was written: " + detail));
     }
 
     private boolean isGone(long number) throws UnknownStateException {

@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Manifests are numbered without gaps, complete, and never changed. Creating the next number is
  * the commit; of several writers one succeeds, and the others plan again on top of it. The hint
  * names a recent manifest. It is created before the first manifest, so that a bucket without a hint
- * has no manifests; otherwise it is only a place to start searching from.
+ * has no manifests. Otherwise it is only a place to start searching from.
  *
- * <p>The first number is derived from the time at which the hint was created, so that numbers are
+ * <p>The first number is derived from the time at which the hint was created. Numbers are thus
  * never reused, even if all objects were removed. A writer that was suspended meanwhile may still
  * create the manifest after the one that it knew. Readers do not find that manifest, and the writer
  * detects this before it reports success.
@@ -273,8 +273,8 @@ public final class PackManifestLog {
          * that one was sealed.
          */
         private boolean isDetached() throws UnknownStateException {
-            boolean isUnled = hint.number() == 0 && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
-            return base.number() == 0 || isUnled || !chain.leadsTo(base.number(), hint);
+            boolean isHintRecreated = hint.number() == 0 && base.unpackedEntries() == PackManifest.UnpackedEntries.NONE;
+            return base.number() == 0 || isHintRecreated || !chain.leadsTo(base.number(), hint);
         }
 
         /**
@@ -399,8 +399,10 @@ public final class PackManifestLog {
                     // else the conflict may be with the previous attempt
                 }
                 case WriteResult.Unknown unknown -> unanswered = Optional.of(unknown.failure());
-                case WriteResult.NotAllowed refused -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(refused.failure()) : new UnknownStateException(refused.failure());
-                case WriteResult.NotSent unsent -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(unsent.failure()) : new UnknownStateException(unsent.failure());
+                case WriteResult.NotAllowed refused -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(refused.failure())
+                        : new UnknownStateException(refused.failure());
+                case WriteResult.NotSent unsent -> throw unanswered.isPresent() ? UnknownStateException.afterWrite(unsent.failure())
+                        : new UnknownStateException(unsent.failure());
             }
             if (attempt > MAX_UNKNOWNS) {
                 return examine(key, body, unanswered, "a conflict at " + key);

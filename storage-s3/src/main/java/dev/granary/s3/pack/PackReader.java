@@ -128,8 +128,8 @@ public final class PackReader implements AutoCloseable {
     /**
      * Makes lookups request unpacked entries, after one was stored.
      *
-     * @return the result to return instead of success: this could not be committed, or the bucket
-     *     does not report whether it is necessary; empty if lookups request them
+     * @return the result to return instead of success: the commit failed, or the bucket does not
+     *     report whether one is necessary; empty if lookups request them
      */
     public Optional<StoreResult> unseal(Id id) {
         return switch (target(id.target().path()).unseal(store)) {

@@ -132,7 +132,8 @@ public final class PackWriter {
             case HeadResult.Found found -> !BucketRemover.isOlder(found.dates(), BucketRemover.LONGEST_COMMIT) || wasInTime.test(found.dates())
                     ? new PackState.Lasting() : new PackState.Late();
             case HeadResult.Absent _ -> new PackState.Gone();
-            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) -> new PackState.Gone();
+            case HeadResult.Unavailable unavailable when AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) ->
+                    new PackState.Gone();
             case HeadResult.Unavailable unavailable -> new PackState.Unknown(unavailable.failure());
         };
     }

@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Manifest and indexes are read from the local disk if another process has stored them there. A
  * background thread compares the manifest with the bucket's, once per interval. A lookup waits for
- * the bucket in two cases: neither disk nor memory has a manifest, or the id is in no pack and the
- * manifest was confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Otherwise an id
- * in no pack costs no request, and one in a pack costs one: the range of its entry.
+ * the bucket if neither memory nor disk has a manifest. It also waits if the id is in no pack and
+ * the manifest was confirmed more than {@value RefreshSchedule#MAX_AGE} intervals ago. Otherwise an
+ * id in no pack costs no request, and one in a pack costs one: the range of its entry.
  *
  * <p>If a pack is missing or too short, the lookup reads the manifest again, once, and searches the
  * other packs; then it is a miss.
@@ -49,7 +49,7 @@ public final class TargetPackReader {
     private final RefreshSchedule schedule;
     private final Function<ObjectStore, PackManifestLog> logs;
     private final Executor executor;
-    private final ReentrantLock readLock = new ReentrantLock();
+    private final ReentrantLock fetchLock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
     private volatile @Nullable TargetPackState current;
     private volatile boolean hasFailed; // the last read of the manifest
@@ -171,13 +171,13 @@ public final class TargetPackReader {
      * @return false if the bucket does not report it
      */
     boolean confirm(long mark, ObjectStore store) {
-        if (lastFullRead <= mark && tryLockForRead(store)) {
+        if (lastFullRead <= mark && tryFetchLock(store)) {
             try {
                 if (lastFullRead <= mark) {
                     readNewest(store, PackManifest.NONE, LostPacks.FORGET);
                 }
             } finally {
-                readLock.unlock();
+                fetchLock.unlock();
             }
         }
         return lastFullRead > mark;
@@ -197,8 +197,8 @@ public final class TargetPackReader {
 
     /**
      * Commits that the target may have unpacked entries, after one was stored, unless the manifest
-     * says so. The bucket is read after the write: another process may have sealed the target
-     * since, or be about to, from a listing older than that entry.
+     * says so. The bucket is read after the write: another process may have sealed the target from
+     * an older listing, or be about to.
      */
     Unsealed unseal(ObjectStore store) {
         long mark = mark();
@@ -220,7 +220,8 @@ public final class TargetPackReader {
 
     private Unsealed commitUnsealed(ObjectStore store) {
         PackManifestLog.Committed committed = logs.apply(store)
-                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty() : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
+                .commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty()
+                        : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
         return switch (committed) {
             case PackManifestLog.Committed.Done _, PackManifestLog.Committed.Overtaken _ -> new Unsealed.Done();
             case PackManifestLog.Committed.Failed failed -> new Unsealed.Failed(failed.cause());
@@ -239,7 +240,8 @@ public final class TargetPackReader {
         return switch (store.head(keys.pack(pack.name()))) {
             case HeadResult.Found found -> found.bytes() == pack.bytes() ? Presence.THERE : Presence.GONE;
             case HeadResult.Absent _ -> Presence.GONE;
-            case HeadResult.Unavailable unavailable -> AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys) ? Presence.GONE : Presence.UNKNOWN;
+            case HeadResult.Unavailable unavailable -> AbsenceVerifier.isAbsent(unavailable.failure(), keys.pack(pack.name()), store, keys)
+                    ? Presence.GONE : Presence.UNKNOWN;
         };
     }
 
@@ -359,7 +361,7 @@ public final class TargetPackReader {
         if (known.isPresent()) {
             return new IndexResult.Ok(known.get());
         }
-        if (!tryLockForRead(store)) {
+        if (!tryFetchLock(store)) {
             return new IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.TIMEOUT, "another lookup is reading the index of a pack, which takes too long"));
         }
         try {
@@ -373,7 +375,7 @@ public final class TargetPackReader {
             }
             return indexed;
         } finally {
-            readLock.unlock();
+            fetchLock.unlock();
         }
     }
 
@@ -417,7 +419,7 @@ public final class TargetPackReader {
      */
     private Optional<TargetPackState> state(ObjectStore store) {
         if (current == null) {
-            if (!tryLockForRead(store)) {
+            if (!tryFetchLock(store)) {
                 return Optional.empty();
             }
             try {
@@ -425,7 +427,7 @@ public final class TargetPackReader {
                     readFirst(store);
                 }
             } finally {
-                readLock.unlock();
+                fetchLock.unlock();
             }
         } else if (schedule.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
             refreshInBackground();
@@ -465,11 +467,11 @@ public final class TargetPackReader {
      * interval.
      */
     private void refresh(ObjectStore store) {
-        if (tryLockForRead(store)) {
+        if (tryFetchLock(store)) {
             try {
                 readNewest(store, known(), LostPacks.FORGET);
             } finally {
-                readLock.unlock();
+                fetchLock.unlock();
             }
         }
     }
@@ -481,13 +483,13 @@ public final class TargetPackReader {
 
     /** Reads the manifest again, unless another thread has since {@code seen}. */
     private void refreshAfterLoss(ObjectStore store, long seen, LostPacks lostPacks) {
-        if (tryLockForRead(store)) {
+        if (tryFetchLock(store)) {
             try {
                 if (readCount.get() == seen) {
                     readNewest(store, known(), lostPacks);
                 }
             } finally {
-                readLock.unlock();
+                fetchLock.unlock();
             }
         }
     }
@@ -547,10 +549,10 @@ public final class TargetPackReader {
     }
 
     /** Takes the lock, unless {@code store} could not send a request in time afterwards. */
-    private boolean tryLockForRead(ObjectStore store) {
+    private boolean tryFetchLock(ObjectStore store) {
         long timeout = schedule.timeout().toNanos();
         try {
-            return readLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.roomNanos()) : timeout, TimeUnit.NANOSECONDS);
+            return fetchLock.tryLock(store instanceof DeadlineBound limited ? Math.min(timeout, limited.roomNanos()) : timeout, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

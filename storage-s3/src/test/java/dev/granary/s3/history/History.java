@@ -125,7 +125,8 @@ final class History {
         int count = random.nextInt(2, 6);
         for (int i = 0; i < count; i++) {
             boolean mayList = !has(Feature.NO_LISTING) || random.nextBoolean();
-            Optional<Path> indexDirectory = has(Feature.INDEX_CACHES) && random.nextInt(4) > 0 ? Optional.of(directory.resolve(has(Feature.SHARED_INDEX_CACHE) ? "all" : "m" + i)) : Optional.empty();
+            Optional<Path> indexDirectory = has(Feature.INDEX_CACHES) && random.nextInt(4) > 0
+                    ? Optional.of(directory.resolve(has(Feature.SHARED_INDEX_CACHE) ? "all" : "m" + i)) : Optional.empty();
             long skew = has(Feature.SKEW) ? random.nextLong(-TimeUnit.DAYS.toMillis(2), TimeUnit.DAYS.toMillis(2)) : 0;
             machines.add(new Machine(this, bucket, ledger, config(), new Machine.Kind("m" + i, mayList, indexDirectory, skew), NAMESPACE, random.split()));
         }
@@ -251,8 +252,10 @@ final class History {
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    PackManifest.UnpackedEntries unpackedEntries = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.POSSIBLE;
-                    begin(machine, unpackedEntries == PackManifest.UnpackedEntries.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () -> compact(machine, unpackedEntries));
+                    PackManifest.UnpackedEntries unpackedEntries = has(Feature.SEALING) && random.nextBoolean() ? PackManifest.UnpackedEntries.NONE
+                            : PackManifest.UnpackedEntries.POSSIBLE;
+                    begin(machine, unpackedEntries == PackManifest.UnpackedEntries.NONE ? "compact and seal" : "compact", Ledger.Remover.COMPACTOR, () ->
+                            compact(machine, unpackedEntries));
                 }
             }
             case 4 -> {
@@ -325,7 +328,7 @@ final class History {
 
     private void storeUnpacked(Machine machine, Entry entry) {
         enqueue(entry);
-        recordResult(machine, entry, machine.process().tier().store(entry), "alone");
+        recordResult(machine, entry, machine.process().tier().store(entry), "unpacked");
     }
 
     /**
@@ -353,7 +356,7 @@ final class History {
             for (int i = 0; i < times; i++) {
                 String source = i == 0 ? "in a pack" : "in a pack, the second time";
                 if (!publisher.add(entry, result -> recordResult(machine, entry, result, source))) {
-                    recordResult(machine, entry, machine.process().tier().store(entry), "alone, too large");
+                    recordResult(machine, entry, machine.process().tier().store(entry), "unpacked, too large");
                 }
             }
         }
@@ -396,7 +399,8 @@ final class History {
         Machine.Work work = machine.work();
         boolean isMissed = result instanceof LoadResult.Absent || result instanceof LoadResult.Damaged;
         boolean isKnown = before.isPresent() && before.get().atMillis() <= work.fromMillis() - VISIBLE_AFTER_MILLIS && !ledger.isRemovedSince(id, work.mark());
-        if (isMissed && isKnown && !work.hadFault() && !machine.isLong(work) && machine.millisSinceFault() > VISIBLE_AFTER_MILLIS && machine.mayList() && ledger.lost(Set.of(id), true).isEmpty()) {
+        if (isMissed && isKnown && !work.hadFault() && !machine.isLong(work) && machine.millisSinceFault() > VISIBLE_AFTER_MILLIS && machine.mayList()
+                && ledger.lost(Set.of(id), true).isEmpty()) {
             throw new Violation(Shape.B7_ABSENT_BY_OLD_STATE, machine.name() + " gets " + result + " for " + Ledger.name(id)
                     + ", which a new process finds, acknowledged by: " + before.get());
         }

@@ -96,9 +96,9 @@ final class Ledger {
 
     /**
      * Returns false for objects that a history does not remove by hand, since no process could know
-     * it in time. These are: a pack of a compaction that has verified it and is about to name it;
-     * the hint and manifests while a process is running; and, if a request that began long ago
-     * overwrites any hint, the hint and the manifests after it.
+     * it in time. One is a pack of a compaction that has verified it and is about to name it.
+     * Others are the hint and manifests while a process is running. If a request that began long
+     * ago overwrites any hint, the hint and the later manifests are protected, too.
      */
     boolean mayBeRemoved(String key, boolean isAnyBusy) {
         if (isPack(key)) {
@@ -237,7 +237,8 @@ final class Ledger {
 
     private Shape shape(Id id) {
         Ack ack = acknowledged.get(id);
-        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE && bucket.stored(unpackedKey(id)).filter(stored -> isSound(stored, id)).isPresent()) {
+        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE && bucket.stored(unpackedKey(id)).filter(stored -> isSound(stored, id))
+                .isPresent()) {
             return Shape.B8_UNPACKED_IN_SEALED_TARGET;
         }
         if (!bucket.keepsMarks()) {
@@ -402,7 +403,7 @@ final class Ledger {
     static String shorten(String key) {
         int at = key.lastIndexOf('/');
         String name = key.substring(at + 1);
-        String kind = key.contains("/e/") ? "alone " : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
+        String kind = key.contains("/e/") ? "entry " : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
         return kind + (name.endsWith("newest") || name.length() <= 16 ? name.replaceFirst("^0+", "") : name.substring(0, 6));
     }
 }

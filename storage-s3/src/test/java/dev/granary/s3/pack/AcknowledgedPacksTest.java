@@ -121,7 +121,8 @@ class AcknowledgedPacksTest {
         List<Entry> all = some(5);
         PackInfo pack = bucket.publish(bucket.pack(all));
         assertInstanceOf(TargetPackReader.IndexResult.Ok.class, TargetPackReader.fetchIndex(pack, PackFixture.KEYS, indexCache, store));
-        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, indexCache, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}), bucket.random());
+        PackCompactor compaction = new PackCompactor(store, PackFixture.KEYS, indexCache, bucket.log(), new PackWriter(store, bucket.random(), _ -> {}),
+                bucket.random());
         assertEquals(0, plan(compaction).lost());
         all.forEach(bucket::placeUnpacked);
         bucket.remove(pack);
@@ -449,8 +450,8 @@ class AcknowledgedPacksTest {
         return new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(5), nanos, wallMillis, bucket.random());
     }
 
-    private PackReader packsWithoutCache(RefreshSchedule schedule, Executor behind) {
-        return new PackReader(store, bucket.settings(Optional.empty()), schedule, behind);
+    private PackReader packsWithoutCache(RefreshSchedule schedule, Executor background) {
+        return new PackReader(store, bucket.settings(Optional.empty()), schedule, background);
     }
 
     private PackReader packsWithCache(RefreshSchedule schedule) {
@@ -485,8 +486,8 @@ class AcknowledgedPacksTest {
         bucket.publish(other);
         bucket.placeUnpacked(wanted);
         AtomicLong nanos = new AtomicLong();
-        List<Runnable> behind = new ArrayList<>();
-        PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), behind::add);
+        List<Runnable> background = new ArrayList<>();
+        PackReader packs = packsWithoutCache(schedule(nanos::get, () -> 0), background::add);
         assertInstanceOf(PackAnswer.Hit.class, packs.load(other.id(), store));
         compact();
         store.pass(GRACE.multipliedBy(2));

@@ -52,7 +52,7 @@ class BucketRemoverTest {
         return new BucketRemover.Orphan(pack.name(), Duration.ZERO);
     }
 
-    private UnpackedEntry alone(Entry entry) {
+    private UnpackedEntry placeUnpacked(Entry entry) {
         bucket.placeUnpacked(entry);
         String key = PackFixture.unpackedKey(entry);
         HeadResult.Found found = (HeadResult.Found) store.head(key);
@@ -131,7 +131,7 @@ class BucketRemoverTest {
     @DisplayName("unpacked entries: the newest manifest must name the pack of the copy, or another one that has the entry")
     void copied() {
         Entry entry = made.entry(100);
-        UnpackedEntry unpacked = alone(entry);
+        UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry, made.entry(10));
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
@@ -150,14 +150,14 @@ class BucketRemoverTest {
     void version() {
         for (boolean isConditional : List.of(true, false)) {
             Entry entry = made.entry(100);
-            UnpackedEntry unpacked = alone(entry);
+            UnpackedEntry unpacked = placeUnpacked(entry);
             PackInfo copy = bucket.publish(entry);
             bucket.placeUnpacked(entry); // another version
             store.plan(FaultPlan.when(request -> !isConditional && request.operation().equals("DELETE match"),
                     new Fault.Lost(new StoreFailure(StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no"))));
             assertEquals(0, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(unpacked, copy))));
             assertTrue(store.keys().contains(unpacked.key()));
-            UnpackedEntry now = alone(entry);
+            UnpackedEntry now = placeUnpacked(entry);
             assertEquals(1, remover.removeCopied(List.of(new BucketRemover.VerifiedCopy(now, copy))));
             store.plan(FaultPlan.SOUND);
         }
@@ -168,8 +168,8 @@ class BucketRemoverTest {
     void copiedEach() {
         Entry first = made.entry(100);
         Entry second = made.entry(100);
-        UnpackedEntry firstUnpacked = alone(first);
-        UnpackedEntry secondUnpacked = alone(second);
+        UnpackedEntry firstUnpacked = placeUnpacked(first);
+        UnpackedEntry secondUnpacked = placeUnpacked(second);
         PackInfo copy = bucket.publish(first, second);
         PackFixture.done(bucket.log().commit(base -> Optional.of(base.replacing(Set.of(copy.name()), List.of(), base.unpackedEntries()))));
         bucket.publish(first);
@@ -193,7 +193,7 @@ class BucketRemoverTest {
     @DisplayName("nothing is removed if the newest manifest is not returned, or is damaged in the bucket")
     void noManifest() {
         Entry entry = made.entry(100);
-        UnpackedEntry unpacked = alone(entry);
+        UnpackedEntry unpacked = placeUnpacked(entry);
         PackInfo copy = bucket.publish(entry);
         PackInfo unnamed = placed().info();
         PackInfo retired = bucket.publish(made.entry(100));

@@ -42,13 +42,13 @@ class ConfirmedPacksTest {
     private final TestEntries entries = new TestEntries("ConfirmedPacksTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     private final PackReader packs = machine();
 
     private PackReader machine() {
         return new PackReader(store, bucket.settings(Optional.empty()),
-                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), behind::add);
+                new RefreshSchedule(INTERVAL, Duration.ofSeconds(HANG_SECONDS), () -> nanos, () -> 0, bucket.random()), background::add);
     }
 
     private PackAnswer load(Id id) {
@@ -65,7 +65,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(2).toNanos();
         load(entries.id());
         store.newRequests();
-        behind.remove().run();
+        background.remove().run();
     }
 
     private long ranges() {
@@ -158,7 +158,7 @@ class ConfirmedPacksTest {
         nanos += INTERVAL.multipliedBy(4).toNanos();
         beforeRange(1, () -> {
             bucket.publish(wanted);
-            behind.remove().run();
+            background.remove().run();
         });
         assertHit(wanted);
     }

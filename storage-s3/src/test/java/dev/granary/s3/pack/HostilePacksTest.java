@@ -74,7 +74,8 @@ class HostilePacksTest {
         assertInstanceOf(PackManifest.Read.Ok.class, PackManifest.decode(readable.encode()));
         PackManifest larger = readable.plus(info(1));
         assertEquals(DamageKind.TOO_LARGE, assertInstanceOf(PackManifest.Read.Bad.class, PackManifest.decode(larger.encode())).damage());
-        PackManifestLog.Committed committed = packs.log().commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
+        PackManifestLog.Committed committed = packs.log()
+                .commit(base -> Optional.of(new PackManifest(base.number() + 1, larger.unpackedEntries(), larger.packs(), List.of())));
         assertTrue(assertInstanceOf(PackManifestLog.Committed.Failed.class, committed).cause().contains("compact"), committed::toString);
     }
 

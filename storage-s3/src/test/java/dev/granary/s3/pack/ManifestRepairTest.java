@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Manifests that are searched and committed while others change the bucket, or while a response is
- * wrong: no writer uses an older one, and no success is false.
+ * wrong. No writer uses an older one, and no success is false.
  */
 class ManifestRepairTest {
     private static final Duration YEARS = Duration.ofDays(4 * 365); // to a time from which numbers are derived
@@ -204,7 +204,7 @@ class ManifestRepairTest {
         store.plan(FaultPlan.SOUND);
         assertEquals("0", hintText());
         assertEquals(Optional.of(false), packs.log().isNewest(PackManifest.NONE));
-        assertEquals(1, newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE).packs().size(), "look-ups do not list");
+        assertEquals(1, newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE).packs().size(), "lookups do not list");
     }
 
     /** The hint cannot be replaced; all other writes succeed. */
@@ -407,7 +407,7 @@ class ManifestRepairTest {
         assertFalse(packs.log().repairHint(last), "it is gone");
         place(last);
         silence(PackFixture.KEYS.hint()::equals);
-        assertFalse(packs.log().repairHint(last), "nobody says");
+        assertFalse(packs.log().repairHint(last), "unknown");
         store.remove(PackFixture.KEYS.hint());
         store.plan(FaultPlan.when(request -> request.key().equals(PackFixture.KEYS.hint()) && request.operation().startsWith("PUT"), new Fault.Lost(DENIED)));
         assertFalse(packs.log().repairHint(last), "it cannot be written");
@@ -430,7 +430,7 @@ class ManifestRepairTest {
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
         store.remove(key(300));
         PackManifest sealed = place(new PackManifest(201, PackManifest.UnpackedEntries.NONE, known.packs(), List.of()));
-        assertFalse(packs.log().repairHint(sealed), "entries may have been published alone meanwhile");
+        assertFalse(packs.log().repairHint(sealed), "unpacked entries may have been stored meanwhile");
         assertFalse(store.keys().contains(PackFixture.KEYS.hint()));
     }
 
@@ -460,7 +460,7 @@ class ManifestRepairTest {
         assertEquals(names(anew), names(newest(new PackManifestLogTest.LookupStore(store), PackManifest.NONE)));
         assertFalse(commit(store) instanceof PackManifestLog.Committed.Done);
         damage(6);
-        assertFalse(packs.log().repairHint(before), "nobody knows what it had");
+        assertFalse(packs.log().repairHint(before), "its content is unknown");
     }
 
     @Test

@@ -57,7 +57,8 @@ class PackFuzzTest {
     @Test
     @DisplayName("Fuzz: a manifest is sound or not, and a sound one is written as it was read")
     void manifest() {
-        PackManifest small = new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        PackManifest small = new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)),
+                List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
         PackManifest more = new PackManifest(9, PackManifest.UnpackedEntries.NONE, List.of(PackFixture.info(random, 3), PackFixture.info(random, 20)), List.of());
         Fuzzer.run(FuzzTarget.of("manifest", List.of(small.encode(), more.encode(), PackManifest.NONE.encode()), bytes -> {
             if (PackManifest.decode(bytes) instanceof PackManifest.Read.Ok(PackManifest read)) {
@@ -110,8 +111,9 @@ class PackFuzzTest {
     @DisplayName("Fuzz: a listed key is that of its pack or its entry, or of neither")
     void keys() {
         Sha256 name = PackFixture.hash(random);
-        String unpackedEntries = PackFixture.KEYS.unpackedPrefix() + name.hex().substring(0, 2) + "/" + name.hex();
-        List<byte[]> seeds = List.of(PackFixture.KEYS.pack(name).getBytes(StandardCharsets.UTF_8), unpackedEntries.getBytes(StandardCharsets.UTF_8), "x".getBytes(StandardCharsets.UTF_8));
+        String unpackedKey = PackFixture.KEYS.unpackedPrefix() + name.hex().substring(0, 2) + "/" + name.hex();
+        List<byte[]> seeds = List.of(PackFixture.KEYS.pack(name).getBytes(StandardCharsets.UTF_8),
+                unpackedKey.getBytes(StandardCharsets.UTF_8), "x".getBytes(StandardCharsets.UTF_8));
         Fuzzer.run(FuzzTarget.of("listed keys", seeds, bytes -> {
             String key = new String(bytes, StandardCharsets.UTF_8);
             PackFixture.KEYS.packName(key).ifPresent(pack -> assertEquals(PackFixture.KEYS.pack(pack), key));

@@ -36,7 +36,7 @@ class PackIndexCacheTest {
     private final TestEntries entries = new TestEntries("IndexShelfTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(100);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     @TempDir
     private Path directory;
@@ -49,7 +49,7 @@ class PackIndexCacheTest {
 
     private PackReader process() {
         RefreshSchedule schedule = new RefreshSchedule(Duration.ofMinutes(1), Duration.ofSeconds(30), () -> nanos, System::currentTimeMillis, bucket.random());
-        return new PackReader(store, bucket.settings(Optional.of(directory)), schedule, behind::add);
+        return new PackReader(store, bucket.settings(Optional.of(directory)), schedule, background::add);
     }
 
     private void assertHit(Entry entry) {
@@ -190,7 +190,7 @@ class PackIndexCacheTest {
         assertEquals(PackAnswer.ABSENT, process.load(one.id(), store));
         nanos += Duration.ofMinutes(2).toNanos();
         PackAnswer ignored = process.load(one.id(), store);
-        behind.remove().run();
+        background.remove().run();
         assertInstanceOf(PackAnswer.Hit.class, process.load(one.id(), store));
         assertHit(two);
     }
@@ -218,15 +218,15 @@ class PackIndexCacheTest {
         PackReader fresh = process();
         fresh.load(one.id(), store);
         fresh.load(one.id(), store);
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
         Files.setLastModifiedTime(manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
         PackReader late = process();
         store.newRequests();
         late.load(one.id(), store);
         late.load(one.id(), store);
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
-        assertEquals(1, behind.size());
-        behind.remove().run();
+        assertEquals(1, background.size());
+        background.remove().run();
         assertTrue(Files.getLastModifiedTime(manifest()).toInstant().isAfter(Instant.now().minus(Duration.ofMinutes(10))));
     }
 

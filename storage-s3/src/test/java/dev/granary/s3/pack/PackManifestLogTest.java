@@ -228,11 +228,11 @@ class PackManifestLogTest {
 
         @Override
         public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
-            throw new AssertionError("a look-up lists nothing");
+            throw new AssertionError("a lookup lists nothing");
         }
     }
 
-    private PackManifest alone(long number) {
+    private PackManifest placeManifest(long number) {
         PackManifest manifest = new PackManifest(number, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(packs.random(), 1)), List.of());
         place(manifest);
         return manifest;
@@ -245,12 +245,12 @@ class PackManifestLogTest {
         hint("0");
         assertEquals(new PackManifestLog.Newest.Found(PackManifest.NONE), packs.log(lookupStore).newest(PackManifest.NONE), "the first commit is under way");
         hint("5");
-        alone(8);
+        placeManifest(8);
         PackManifestLog.Newest newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("must be listed"));
         assertEquals(8, newest(PackManifest.NONE).number(), "who may list finds it");
-        alone(6);
-        alone(7);
+        placeManifest(6);
+        placeManifest(7);
         newest = packs.log(lookupStore).newest(PackManifest.NONE);
         assertEquals(8, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
@@ -259,7 +259,7 @@ class PackManifestLogTest {
     @DisplayName("B5 B2 the hint names a missing manifest, and listing is forbidden: unavailable for all callers, and no absence")
     void goneAndNotListed() {
         hint("5");
-        alone(8);
+        placeManifest(8);
         PackManifestLog limited = packs.log(new AcknowledgedPacksTest.WithoutListing(store));
         for (PackManifestLog.Newest newest : List.of(limited.newest(PackManifest.NONE), limited.confirmed())) {
             assertTrue(assertInstanceOf(PackManifestLog.Newest.Unavailable.class, newest, newest::toString).cause().contains("allow s3:ListBucket"));
@@ -271,12 +271,12 @@ class PackManifestLogTest {
     void listed() {
         hint("5");
         for (int i = 20; i <= 50; i++) {
-            alone(i);
+            placeManifest(i);
         }
         store.place(PackFixture.KEYS.manifest(60), new byte[30], ObjectMarks.NONE); // a page of a proxy
-        alone((1L << 43) + 1); // a number that commits do not reach
-        alone(51);
-        ObjectStore behind = new ForwardingStore(store) {
+        placeManifest((1L << 43) + 1); // a number that commits do not reach
+        placeManifest(51);
+        ObjectStore lagging = new ForwardingStore(store) {
             @Override
             public ListResult list(String prefix, Consumer<ObjectStore.Listed> visitor) {
                 return super.list(prefix, object -> {
@@ -286,7 +286,7 @@ class PackManifestLogTest {
                 });
             }
         };
-        PackManifestLog.Newest newest = packs.log(behind).newest(PackManifest.NONE);
+        PackManifestLog.Newest newest = packs.log(lagging).newest(PackManifest.NONE);
         assertEquals(51, assertInstanceOf(PackManifestLog.Newest.Found.class, newest, newest::toString).manifest().number());
     }
 

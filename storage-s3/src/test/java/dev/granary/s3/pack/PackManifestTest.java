@@ -45,7 +45,8 @@ class PackManifestTest {
     }
 
     private PackManifest small() {
-        return new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)), List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
+        return new PackManifest(7, PackManifest.UnpackedEntries.POSSIBLE, List.of(PackFixture.info(random, 1)),
+                List.of(new PackManifest.Retired(PackFixture.hash(random), 3)));
     }
 
     @ParameterizedTest

@@ -35,10 +35,10 @@ class TargetPackReaderTest {
     private final TestEntries entries = new TestEntries("TargetPacksTest");
     private final Entry one = entries.entry(100);
     private final Entry two = entries.entry(200);
-    private final Queue<Runnable> behind = new ArrayDeque<>();
+    private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
     private final PackReader packs = new PackReader(store, bucket.settings(Optional.empty()),
-            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), behind::add);
+            new RefreshSchedule(INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()), background::add);
 
     private PackAnswer load(Id id) {
         store.newRequests();
@@ -77,7 +77,7 @@ class TargetPackReaderTest {
         assertEquals(FIRST_LOOK_UP, store.newRequests());
         assertHit(two);
         assertEquals(List.of("RANGE pack"), store.newRequests());
-        assertEquals(List.of(), List.copyOf(behind));
+        assertEquals(List.of(), List.copyOf(background));
     }
 
     @Test
@@ -100,7 +100,7 @@ class TargetPackReaderTest {
         PackInfo later = bucket.publish(Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
         passInterval();
         load(one.id());
-        behind.remove().run();
+        background.remove().run();
         assertLoad(PackAnswer.ABSENT, falsePositive(later), "RANGE pack");
         for (int i = 0; i < 100; i++) {
             assertLoad(PackAnswer.ABSENT, falsePositive(later));
@@ -142,7 +142,7 @@ class TargetPackReaderTest {
         assertFalse(packs.isKnown(one.id()));
         passInterval();
         assertLoad(PackAnswer.NOT_PACKED, one.id());
-        behind.remove().run();
+        background.remove().run();
         assertLoad(PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
         assertLoad(PackAnswer.NOT_PACKED, one.id());
     }
@@ -194,7 +194,7 @@ class TargetPackReaderTest {
         bucket.publish(one, three);
         passInterval();
         load(entries.id());
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
         assertHit(three);
         assertLoad(PackAnswer.NOT_PACKED, two.id());
@@ -284,18 +284,18 @@ class TargetPackReaderTest {
         bucket.publish(two);
         nanos += INTERVAL.toNanos() / 2 - 1;
         assertLoad(PackAnswer.NOT_PACKED, two.id());
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
         nanos += INTERVAL.toNanos() + 2;
         for (int i = 0; i < 10; i++) {
             assertLoad(PackAnswer.NOT_PACKED, two.id());
         }
-        assertEquals(1, behind.size());
-        behind.remove().run();
+        assertEquals(1, background.size());
+        background.remove().run();
         assertEquals(List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"), store.newRequests());
         assertHit(two);
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
     }
 
     @Test
@@ -307,13 +307,13 @@ class TargetPackReaderTest {
         passInterval();
         assertHit(one);
         store.script(new Fault.Lost(TIMEOUT));
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
-        assertTrue(behind.isEmpty());
+        assertTrue(background.isEmpty());
         nanos += Duration.ofSeconds(5).toNanos();
         assertHit(one);
-        behind.remove().run();
+        background.remove().run();
         assertHit(two);
     }
 
@@ -326,7 +326,7 @@ class TargetPackReaderTest {
         store.place(PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
         passInterval();
         assertHit(one);
-        behind.remove().run();
+        background.remove().run();
         assertHit(one);
         assertEquals(List.of("RANGE pack"), store.newRequests());
     }

@@ -113,8 +113,8 @@ public final class CompactionPlan {
     }
 
     /**
-     * Returns the number of objects that are removed: entries that have been in a pack, and packs
-     * that have not been named, for longer than the grace period.
+     * Returns the number of objects that are removed: entries that have been packed, and packs that
+     * have not been named, for longer than the grace period.
      */
     public long removed() {
         return (long) unpacked.redundant().size() + packs.expired().size() + packs.orphans().size();

@@ -140,7 +140,8 @@ public final class CompactionPlanner {
         return !(indexed instanceof TargetPackReader.IndexResult.Ok) || isListed ? indexed : switch (TargetPackReader.presence(pack, keys, store)) {
             case THERE -> indexed;
             case GONE -> new TargetPackReader.IndexResult.Lost("it is not there");
-            case UNKNOWN -> new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show " + keys.pack(pack.name())));
+            case UNKNOWN -> new TargetPackReader.IndexResult.Unavailable(StoreFailure.of(StoreFailure.Kind.SERVER, "a listing does not show "
+                    + keys.pack(pack.name())));
         };
     }
 

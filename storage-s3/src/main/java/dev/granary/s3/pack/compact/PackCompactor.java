@@ -38,7 +38,7 @@ import java.util.stream.Stream;
  * <p>It may be stopped at any moment, and any number may run at once. Packs are written first, one
  * commit of the manifest replaces the old ones, and only objects unused for the grace period are
  * removed. A compaction that is overtaken by another commit plans again. An unpacked entry is
- * removed only after its copy in a pack was read and found sound; if that copy is damaged, the
+ * removed only after its copy in a pack was read and found sound. If that copy is damaged, the
  * unpacked entry replaces it.
  */
 public final class PackCompactor {
@@ -150,7 +150,8 @@ public final class PackCompactor {
          * @param dropped the number of damaged entries that were in packs and no longer are
          * @param unpackedEntries the state of unpacked entries in the manifest now
          */
-        record Done(long packed, long written, long removed, long unremoved, Left left, long dropped, PackManifest.UnpackedEntries unpackedEntries) implements Result {}
+        record Done(long packed, long written, long removed, long unremoved, Left left, long dropped,
+                PackManifest.UnpackedEntries unpackedEntries) implements Result {}
 
         /** Another writer has replaced packs that were to be merged: plan again. */
         record Overtaken() implements Result {}
@@ -195,8 +196,8 @@ public final class PackCompactor {
         }
         Left left = rewriter.left().and(plan.unpacked());
         boolean areSomeLeft = left.total() > 0 || left.isTruncated();
-        return commit(plan, merge, removable, areSomeLeft ? Sealing.UNWANTED : unpackedEntries == PackManifest.UnpackedEntries.NONE ? Sealing.WANTED : Sealing.UNWANTED,
-                rewriter);
+        Sealing sealing = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE ? Sealing.WANTED : Sealing.UNWANTED;
+        return commit(plan, merge, removable, sealing, rewriter);
     }
 
     /**
@@ -245,7 +246,8 @@ public final class PackCompactor {
          */
         PackManifest.UnpackedEntries nextState(PackManifest base, boolean areAllKept) {
             return this == UNWANTED ? PackManifest.UnpackedEntries.POSSIBLE
-                    : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept ? PackManifest.UnpackedEntries.NONE : PackManifest.UnpackedEntries.SEALING;
+                    : base.unpackedEntries() == PackManifest.UnpackedEntries.NONE && areAllKept ? PackManifest.UnpackedEntries.NONE
+                            : PackManifest.UnpackedEntries.SEALING;
         }
     }
 
@@ -291,7 +293,7 @@ public final class PackCompactor {
     }
 
     /**
-     * Returns why the new packs cannot be relied on, or empty if they can: this process may have
+     * Returns why the new packs cannot be relied on, or empty if they can. This process may have
      * been suspended, and another one may have taken them for orphans.
      */
     private static Optional<String> lost(List<PackInfo> written, Function<PackInfo, PackWriter.PackState> stateOf) {
@@ -341,7 +343,8 @@ public final class PackCompactor {
     /**
      * Removes the planned objects; those that cannot be removed are left to the next compaction.
      */
-    private Result.Done finish(CompactionPlan plan, List<BucketRemover.VerifiedCopy> removable, PackManifest.UnpackedEntries unpackedEntries, PackRewriter rewriter) {
+    private Result.Done finish(CompactionPlan plan, List<BucketRemover.VerifiedCopy> removable, PackManifest.UnpackedEntries unpackedEntries,
+            PackRewriter rewriter) {
         CompactionPlan.InPacks packs = plan.inPacks();
         long removed = remover.removeCopied(removable) + remover.removeOrphans(packs.orphans());
         Set<PackManifest.Retired> gone = remover.removeRetired(packs.expired());
@@ -380,7 +383,8 @@ public final class PackCompactor {
         if (newest.unpackedEntries() == PackManifest.UnpackedEntries.NONE && isEveryEntryPacked(newest)) {
             return PackManifest.UnpackedEntries.NONE;
         }
-        log.commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty() : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
+        log.commit(base -> base.unpackedEntries() == PackManifest.UnpackedEntries.POSSIBLE ? Optional.empty()
+                : Optional.of(base.with(PackManifest.UnpackedEntries.POSSIBLE)));
         return PackManifest.UnpackedEntries.POSSIBLE;
     }
 

@@ -42,7 +42,8 @@ class CompactionPlannerTest {
     private final PackInfo pack = bucket.publish(entries.entry(100), entries.entry(100));
 
     private PackCompactor.Planned plan(ObjectStore over, PackIndexCache indexCache) {
-        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, indexCache, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}), bucket.random());
+        PackCompactor compaction = new PackCompactor(over, PackFixture.KEYS, indexCache, bucket.log(over), new PackWriter(over, bucket.random(), _ -> {}),
+                bucket.random());
         return compaction.plan(Duration.ofDays(1));
     }
 

@@ -47,7 +47,7 @@ class PackCompactorTest {
         return Stream.generate(() -> entries.entry(bytes)).limit(count).toList();
     }
 
-    private List<Entry> alone(int count) {
+    private List<Entry> placeUnpacked(int count) {
         List<Entry> all = entries(count, 100);
         all.forEach(bucket::placeUnpacked);
         return all;
@@ -88,7 +88,7 @@ class PackCompactorTest {
     @Test
     @DisplayName("R18 an unpacked entry goes into a pack; it is removed when the grace period is over by the server's clock, and not earlier")
     void folds() {
-        List<Entry> all = alone(100);
+        List<Entry> all = placeUnpacked(100);
         assertEquals(List.of(100L, 0L, 0L, 0L), List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
         assertEquals(new PackCompactor.Result.Done(100, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
@@ -112,7 +112,7 @@ class PackCompactorTest {
         for (int i = 0; i < 4; i++) {
             publish(all.subList(5 * i, 5 * i + 25));
         }
-        List<Entry> unpackedEntries = alone(3);
+        List<Entry> unpackedEntries = placeUnpacked(3);
         assertEquals(4, plan().merged());
         assertEquals(new PackCompactor.Result.Done(43, 1, 0, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE), compact());
         assertEquals(List.of(43), bucket.newest().packs().stream().map(PackInfo::entries).toList());
@@ -182,9 +182,10 @@ class PackCompactorTest {
     @Test
     @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and nothing is sealed")
     void leaves() {
-        List<Entry> sound = alone(5);
+        List<Entry> sound = placeUnpacked(5);
         String damaged = placeDamaged(entries.entry(100));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.UnpackedEntries.POSSIBLE), compact(PackManifest.UnpackedEntries.NONE));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE.plusDamaged(damaged), 0, PackManifest.UnpackedEntries.POSSIBLE),
+                compact(PackManifest.UnpackedEntries.NONE));
         store.remove(damaged);
         String newer = placeOfOtherVersion(entries.entry(100));
         assertEquals(PackCompactor.Left.NONE.plusOtherVersion(), compact(PackManifest.UnpackedEntries.NONE).left());
@@ -200,7 +201,7 @@ class PackCompactorTest {
     @Test
     @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no damage, nor is one wrong response")
     void unread() {
-        Entry entry = alone(1).getFirst();
+        Entry entry = placeUnpacked(1).getFirst();
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
         PackCompactor.Result result = bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
@@ -233,7 +234,7 @@ class PackCompactorTest {
     @Test
     @DisplayName("R12 sealed: absent ids cost no request; the next compaction without sealing removes the seal")
     void seals() {
-        List<Entry> all = alone(5);
+        List<Entry> all = placeUnpacked(5);
         assertEquals(PackManifest.UnpackedEntries.NONE, compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
         try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
             assertEquals(List.of(), reading.lost(all));
@@ -300,7 +301,8 @@ class PackCompactorTest {
         assertFound(all);
         store.pass(GRACE);
         assertEquals(2, plan().removed());
-        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE), compact(PackManifest.UnpackedEntries.NONE));
+        assertEquals(new PackCompactor.Result.Done(6, 1, 1, 0, PackCompactor.Left.NONE, 0, PackManifest.UnpackedEntries.NONE),
+                compact(PackManifest.UnpackedEntries.NONE));
         assertEquals(List.of(PackFixture.unpackedKey(all.get(2))), store.keys().stream().filter(key -> key.contains("/e/")).toList());
         assertFound(all);
         store.pass(GRACE);
@@ -319,7 +321,8 @@ class PackCompactorTest {
         bucket.damage(first, all.get(2));
         bucket.damage(first, all.get(3));
         bucket.placeUnpacked(all.get(2));
-        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE), compact(PackManifest.UnpackedEntries.NONE));
+        assertEquals(new PackCompactor.Result.Done(5, 1, 0, 0, PackCompactor.Left.NONE, 1, PackManifest.UnpackedEntries.NONE),
+                compact(PackManifest.UnpackedEntries.NONE));
         List<Entry> retained = new ArrayList<>(all);
         retained.remove(3);
         assertFound(retained);
@@ -377,7 +380,7 @@ class PackCompactorTest {
     @Test
     @DisplayName("objects that may not be removed are reported; without conditional deletes the version is compared first")
     void removal() {
-        List<Entry> all = alone(3);
+        List<Entry> all = placeUnpacked(3);
         compact();
         store.pass(GRACE);
         store.plan(FaultPlan.when(request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
@@ -401,7 +404,7 @@ class PackCompactorTest {
     @Test
     @DisplayName("if an old manifest is gone, the newest one determines the time: later, and never too early")
     void manifestGone() {
-        alone(3);
+        placeUnpacked(3);
         compact();
         store.pass(GRACE);
         publish(entries(1, 100));
@@ -416,7 +419,7 @@ class PackCompactorTest {
     void planOnly() {
         compact();
         assertEquals(List.of(), store.keys());
-        alone(3);
+        placeUnpacked(3);
         publish(entries(2, 100));
         List<String> before = store.keys();
         store.newRequests();

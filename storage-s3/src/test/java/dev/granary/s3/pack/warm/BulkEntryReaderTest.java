@@ -361,7 +361,7 @@ class BulkEntryReaderTest {
 
     @Test
     @DisplayName("R7 unpacked entries are read on request, and packed ones are not fetched twice")
-    void alone() throws Exception {
+    void unpacked() throws Exception {
         List<Entry> packed = entries(5, 100);
         List<Entry> unpacked = entries(40, 100);
         publish(packed);
@@ -380,7 +380,7 @@ class BulkEntryReaderTest {
         bucket.seal();
         store.newRequests();
         assertEquals(0, reader.plan(bucket.newest(), BulkEntryReader.UnpackedEntries.READ, _ -> true).unpackedEntries());
-        assertEquals(List.of("RANGE pack"), store.newRequests(), "nothing can lie alone, so nothing is listed");
+        assertEquals(List.of("RANGE pack"), store.newRequests(), "there can be no unpacked entries, so nothing is listed");
     }
 
     @Test
