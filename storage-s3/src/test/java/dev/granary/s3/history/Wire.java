@@ -166,7 +166,7 @@ final class Wire implements ObjectStore {
     }
 
     private static WriteResult instead(Supplier<WriteResult> commit, WriteResult response) {
-        WriteResult lost = commit.get();
+        WriteResult ignored = commit.get();
         return response;
     }
 

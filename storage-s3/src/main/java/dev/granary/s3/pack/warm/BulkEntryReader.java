@@ -6,12 +6,12 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.ParallelTasks;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackInfo;
 import dev.granary.s3.pack.PackLocation;
 import dev.granary.s3.pack.PackManifest;
 import dev.granary.s3.pack.PackRange;
+import dev.granary.s3.pack.ParallelTasks;
 import dev.granary.s3.pack.StopListingException;
 import dev.granary.s3.pack.TargetPackReader;
 import dev.granary.s3.pack.UnpackedEntry;
@@ -195,8 +195,8 @@ public final class BulkEntryReader {
 
     /** Reads the other copies of an entry, one after the other, until one is sound. */
     private void readCopies(SkippedEntry skipped, List<BulkReadPlan.Copy> copies, Receiver receiver) {
-        for (BulkReadPlan.Copy duplicates : copies) {
-            GetResult read = switch (duplicates) {
+        for (BulkReadPlan.Copy copy : copies) {
+            GetResult read = switch (copy) {
                 case BulkReadPlan.Copy.InPack(PackInfo pack, PackLocation location) -> store.range(keys.pack(pack.name()), location.offset(), location.length());
                 case BulkReadPlan.Copy.Unpacked(UnpackedEntry entry) -> store.get(entry.key(), EntryFormat.MAX_BYTES);
             };

@@ -100,9 +100,9 @@ public final class BulkReadPlan {
         }
     }
 
-    private void addCopy(Sha256 id, Copy duplicates) {
+    private void addCopy(Sha256 id, Copy copy) {
         if (copyCount < MAX_COPIES) {
-            copies.computeIfAbsent(id, _ -> new ArrayList<>(1)).add(duplicates);
+            copies.computeIfAbsent(id, _ -> new ArrayList<>(1)).add(copy);
             copyCount++;
         }
     }
